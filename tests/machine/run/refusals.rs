@@ -306,7 +306,7 @@ fn words_that_are_none() {
             &["run", "f.dat", "--rw", "read", "--catalog", "x.toml"],
             &["--catalog has no effect without --promise TYPE"],
         ),
-        (&["run", "f.dat", "--direct", "1"], &["'1' is read as a target", "--direct=1"]),
+        (&["run", "f.dat", "--direct", "1"], &["'1' is no target", "--direct=1"]),
         (&["run", "f.dat", "--duration", "60"], &["run has no option --duration", "--runtime TIME"]),
         (
             &["run", "f.dat", "--rw", "read", "--json", "-", "--csv", "-"],

@@ -160,7 +160,7 @@ fn mistakes_say_where_and_what_was_meant() {
     ");
     insta::assert_snapshot!(mistakes("a.fio", "bs=4k\n[a]"), @"a.fio:1:1: 'bs=4k' stands before the first [section]");
     insta::assert_snapshot!(mistakes("a.fio", "[a]\ninclude b.fio"), @"a.fio:2: b.fio: cannot be read: entity not found");
-    insta::assert_snapshot!(mistakes("--bs=4k", ""), @"no job: name a job file, or start a job with --name=NAME");
+    insta::assert_snapshot!(mistakes("--bs=4k", ""), @"no job: name a job file, as in `volproof fio job.fio`, or start a job with --name=NAME");
     insta::assert_snapshot!(mistakes("--name=a --runtime=3 --nosuchoption", ""), @"argument 3: fio has no option 'nosuchoption': see --cmdhelp=all for those it has");
     insta::assert_snapshot!(mistakes("--iodept=3", ""), @"argument 1: fio has no option 'iodept': did you mean 'iodepth'?");
     insta::assert_snapshot!(mistakes("--name=a --runtime=30sec", ""), @"argument 2: runtime: '30sec': fio knows us, ms, s, m, h, d, not 'sec', and would take 30 microseconds");
