@@ -74,7 +74,7 @@ fn a_procedure_is_held_against_the_promise() {
     let run = |device: &str| {
         let suite =
             ["suite", "provider:gcp", "--simulate", device, "--size", "1g", "--promise", "gcp:pd-ssd"];
-        let volume = ["--volume-size", "10GiB", "--json", "r.json"];
+        let volume = ["--volume-size", "10GiB", "--json", "r.json", "--details"];
         volproof(dir.path(), &[&suite[..], &volume].concat())
     };
     // 6,000 + 30 x 10 IOPS are promised.
@@ -91,7 +91,7 @@ fn a_procedure_tells_its_promise_and_holds_the_latency_against_it() {
         let device = "latency=5ms,iops-cap=2850,bytes-cap=136000000";
         let suite = ["suite", "provider:alibaba", "--simulate", device];
         let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "20GiB", "--json", "r.json"];
-        volproof(dir.path(), &[&suite[..], &promise, &["--offline"], more].concat())
+        volproof(dir.path(), &[&suite[..], &promise, &["--offline", "--details"], more].concat())
     };
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     // One pass over the range takes less than a second at the promised throughput.
