@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::processor::{cpu_model, is_virtual, machine_name};
 use volproof_base::unit::Bytes;
 use volproof_device::device::Root;
 
@@ -28,10 +29,10 @@ pub struct Environment {
     pub memory_bytes: Bytes,
     /// Memory that can be had without swapping.
     pub memory_available_bytes: Bytes,
-    /// The hypervisor's or maker's name from DMI, when there is one.
+    /// The hypervisor's or maker's name from DMI or the device tree, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The CPU reports that it runs under a hypervisor.
+    /// The CPU reports that it runs under a hypervisor; on ARM the firmware does.
     pub virtual_machine: bool,
     /// The kernel's clock source.
     pub clock_source: String,
@@ -58,22 +59,17 @@ impl Environment {
         let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
         let release = root.text("/etc/os-release").unwrap_or_default();
         let pretty = release.lines().find_map(|l| l.strip_prefix("PRETTY_NAME="));
-        let maker: Vec<String> = ["sys_vendor", "product_name"]
-            .iter()
-            .filter_map(|f| root.text(format!("/sys/class/dmi/id/{f}")))
-            .collect();
         Environment {
             hostname: root.text("/proc/sys/kernel/hostname").unwrap_or_default(),
             boot_id: root.text("/proc/sys/kernel/random/boot_id").filter(|id| !id.is_empty()),
             kernel: root.text("/proc/sys/kernel/osrelease").unwrap_or_default(),
             distribution: pretty.map(|p| p.trim_matches('"').to_string()),
-            cpu_model: field_of(&cpuinfo, "model name").unwrap_or_else(|| "unknown".into()),
+            cpu_model: cpu_model(&cpuinfo),
             cpus_online: cpuinfo.lines().filter(|l| l.starts_with("processor")).count() as u32,
             memory_bytes: memory(root),
             memory_available_bytes: memory_available(root),
-            machine: (!maker.is_empty()).then(|| maker.join(" ")),
-            virtual_machine: field_of(&cpuinfo, "flags")
-                .is_some_and(|f| f.split(' ').any(|w| w == "hypervisor")),
+            machine: machine_name(root),
+            virtual_machine: is_virtual(root, &cpuinfo),
             clock_source,
             clock: clock.into(),
             cgroup_cpu_max: cgroup(root, "cpu.max"),
@@ -81,12 +77,6 @@ impl Environment {
             root: rustix::process::geteuid().is_root(),
         }
     }
-}
-
-/// A field of the first CPU in `/proc/cpuinfo`.
-fn field_of(cpuinfo: &str, name: &str) -> Option<String> {
-    let line = cpuinfo.lines().find(|l| l.starts_with(name))?;
-    Some(line.split_once(':')?.1.trim().to_string())
 }
 
 /// Memory of the machine; 0 when the kernel does not say.

@@ -7,5 +7,6 @@
 pub mod anatomy;
 pub mod environment;
 pub mod observe;
+mod processor;
 pub mod topo;
 pub mod tune;

@@ -7,6 +7,8 @@ mod cpu_set;
 mod cpus;
 mod placement;
 mod queues;
+#[cfg(test)]
+mod tests;
 mod topo_value;
 
 use serde::{Deserialize, Serialize};
