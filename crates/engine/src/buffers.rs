@@ -1,4 +1,5 @@
-//! Memory for I/O: one page-aligned region per worker, cut into a slot per request in flight.
+//! Memory for I/O: one region per worker, cut into a slot per request in flight. Slots are aligned to 4 KiB, which direct I/O is content with
+//! everywhere, and not to pages: of 64 KiB, as some kernels for ARM have them, a deep load would need sixteen times the memory.
 //!
 //! Writes carry data that neither compresses nor repeats: the region is filled once with random bytes, and before each write every 512-byte
 //! sector gets a number that was never used before. Where data is to compress, the first part of each 4 KiB is zeros and stays as it is.
@@ -14,7 +15,7 @@ use volproof_base::unit::Bytes;
 
 /// Size of the unit that gets a number of its own: the smallest logical block.
 const SECTOR: usize = 512;
-/// Each piece of this size compresses by the share of a step.
+/// Each piece of this size compresses by the share of a step, and is the alignment of a slot.
 const PIECE: usize = 4096;
 
 /// The buffers of one worker.
@@ -29,12 +30,12 @@ pub struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Maps `slots` buffers of at least `size` each; zeroed, aligned to pages.
+    /// Maps `slots` buffers of at least `size` each; zeroed, aligned to 4 KiB.
     ///
     /// # Errors
     /// When the kernel has no memory for them.
     pub fn new(slots: u32, size: Bytes) -> io::Result<Buffers> {
-        let stride = (size.0 as usize).next_multiple_of(rustix::param::page_size());
+        let stride = (size.0 as usize).next_multiple_of(PIECE);
         let length = stride
             .checked_mul(slots as usize)
             .ok_or_else(|| io::Error::new(io::ErrorKind::OutOfMemory, "buffers of more than 2^64 bytes"))?;
@@ -119,6 +120,13 @@ impl Drop for Buffers {
 mod tests {
     use super::*;
     use rand_xoshiro::rand_core::SeedableRng;
+
+    #[test]
+    fn a_slot_takes_4_kib_on_pages_of_any_size() {
+        let b = Buffers::new(3, Bytes(512)).unwrap();
+        let places = [0, 1, 2].map(|slot| b.address(slot) as usize - b.address(0) as usize);
+        assert_eq!(places, [0, 4096, 8192]);
+    }
 
     #[test]
     fn no_sector_is_written_twice() {
