@@ -12,8 +12,8 @@ use volproof_record::{
 
 /// Printed to 0.01 MiB/s, a smaller rate is cut by more than 0.1 %.
 const CUT_MIB: f64 = 10.0;
-/// `O_DIRECT` as 0.4 prints the flags of `open`, on x86.
-const O_DIRECT: u64 = 0o40000;
+/// `O_DIRECT` as 0.4 prints the flags of `open`, on x86 and on ARM.
+const O_DIRECT: u64 = 0o40000 | 0o200000;
 
 /// Reads reports of `sysbench fileio`.
 #[derive(Default)]
