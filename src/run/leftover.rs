@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -21,6 +21,7 @@ use rustix::fs::{FlockOperation, XattrFlags, fgetxattr, flock, fsetxattr};
 
 use crate::ui::{self, Ui};
 use volproof_base::file_lock::locked_until;
+use volproof_base::regular_file::open_regular;
 use volproof_base::shell_word::shell_path;
 use volproof_base::unit::Bytes;
 use volproof_device::device::Root;
@@ -91,6 +92,18 @@ pub fn remove(root: &Root, folder: &Path, ui: &Ui) {
     }
 }
 
+/// Names the test files that killed runs left in a folder: the next run there removes them, and until then they take space.
+pub fn tell_of_test_files(folder: &Path) {
+    let until = Instant::now() + UNLOCKED_WITHIN;
+    for path in of_dead_runs(folder).filter(|path| is_free(path, until) == Ok(true)) {
+        let word = shell_path(&path);
+        ui::tell(&format!(
+            "a run that was killed left its test file {}: the next run in its folder removes it, and so does rm {word}",
+            path.display()
+        ));
+    }
+}
+
 fn removed(left: &Clearance) -> Result<bool, String> {
     left.remove().map(|()| true).map_err(|e| e.to_string())
 }
@@ -135,10 +148,9 @@ fn left(root: &Root, path: &Path, until: Instant) -> Result<Option<Clearance>, S
 /// Whether a file is a test file of ours, and nobody holds its lock any more at that time.
 fn is_free(path: &Path, until: Instant) -> Result<bool, String> {
     let told = |e: io::Error| e.to_string();
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(told)?;
+    let file = open_regular(path, OpenOptions::new().read(true)).map_err(told)?;
     let about = file.metadata().map_err(told)?;
-    if !about.is_file() || about.uid() != rustix::process::geteuid().as_raw() {
+    if about.uid() != rustix::process::geteuid().as_raw() {
         return Err("it is no file of this user".into());
     }
     match locked_until(&file, until) {
@@ -186,6 +198,12 @@ fn left_output(left: &LeftOutput) -> String {
     let asked = left.asked.to_string_lossy();
     let what = if asked.is_empty() { "a result".into() } else { asked };
     let name = shell_path(&left.path);
+    if left.is_whole {
+        return format!(
+            "volproof: a run that was killed before its end had replaced {what}; what that held before is whole in {path}: \
+             give it a name of its own (mv {name} NAME), or remove it\n"
+        );
+    }
     format!(
         "volproof: a run that was killed while it saved {what} left {path}, which may be cut off: \
          give it a name of its own (mv {name} NAME), or remove it\n"

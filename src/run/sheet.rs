@@ -85,13 +85,13 @@ impl Sheet {
             let _ = earlier.map(MisplacedOutput::discard);
             return;
         };
-        let told = earlier.as_ref().and_then(|m| Some(m.second()?.to_path_buf()));
+        let told = earlier.as_ref().map(|lost| lost.second().map(Path::to_path_buf));
         let path = self.file.path();
         let now = match earlier {
             Some(earlier) => earlier.save_again(path, why, &write),
             None => MisplacedOutput::save(path, why, &write),
         };
-        self.said &= told.as_deref().is_some_and(|second| now.second() == Some(second));
+        self.said &= told.is_some_and(|second| now.second() == second.as_deref());
         self.misplaced = Some(now);
     }
 

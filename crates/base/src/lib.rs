@@ -13,6 +13,7 @@ pub mod input;
 pub mod misspelling;
 pub mod own_process;
 pub mod quoting;
+pub mod regular_file;
 pub mod report_form;
 pub mod sample;
 pub mod shell_word;

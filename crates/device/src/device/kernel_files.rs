@@ -38,7 +38,7 @@ pub fn is_of_the_kernel(filesystem: i64) -> bool {
 const LINKS: usize = 40;
 
 /// Whether a path leads to such a file, those of /proc among them, or would once the file or folder is made.
-pub(super) fn holds_settings(path: &Path) -> bool {
+pub fn holds_settings(path: &Path) -> bool {
     let mut path = PathBuf::from(path);
     for _ in 0..LINKS {
         if let Ok(about) = statfs(if path == Path::new("") { Path::new(".") } else { &path }) {

@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
 
 use super::destination::OutputPlace;
+use super::identity::has_name;
 use super::part_name::random;
 use super::unfinished;
 use volproof_base::file_lock::is_locked;
@@ -58,7 +59,7 @@ impl ClaimedName {
         if !matches!(self.earlier, EarlierFile::InPlace) {
             return;
         }
-        let beside = unfinished::name(random(), name);
+        let beside = unfinished::earlier_name(random(), name);
         // A filesystem without hard links keeps no second name.
         self.earlier = match rustix::fs::linkat(folder, name, folder, &beside, AtFlags::empty()) {
             Ok(()) => EarlierFile::Beside(beside, held),
@@ -84,6 +85,11 @@ impl ClaimedName {
         if let EarlierFile::Beside(name, _) = std::mem::take(&mut self.earlier) {
             let _ = rustix::fs::unlinkat(folder, &name, AtFlags::empty());
         }
+    }
+
+    /// Whether the file that this program saved there still has the name.
+    pub fn has_name(&self, folder: &OwnedFd, name: &OsStr) -> bool {
+        self.held.as_ref().is_some_and(|file| has_name(file, folder, name))
     }
 
     /// The name of the file that stays beside the new one.

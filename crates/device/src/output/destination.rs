@@ -114,9 +114,6 @@ impl OutputPlace {
             let kind = match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(about) => FileType::from_raw_mode(about.st_mode),
                 Err(Errno::NOENT) => {
-                    if is_of_devices(&folder) {
-                        return Err(no_device());
-                    }
                     try_folder(&folder, &name)?;
                     return Ok(OutputPlace::Named { folder, name });
                 }
@@ -151,6 +148,22 @@ impl OutputPlace {
             }
         }
         Err(Errno::LOOP.into())
+    }
+
+    /// The file of this very name: a link, a pipe or a device that has the name is no place for it.
+    ///
+    /// # Errors
+    /// Something else has the name, or the place cannot be written.
+    pub fn find_itself(path: &Path) -> Result<OutputPlace, Unfit> {
+        let (folder, name) = open_parent(path)?;
+        match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            Ok(about) if FileType::from_raw_mode(about.st_mode).is_file() => {}
+            Ok(_) => return Err(Unfit::Why("something else than a file has its name".into())),
+            Err(e) => return Err(e.into()),
+        }
+        try_folder(&folder, &name)?;
+        Ok(OutputPlace::Named { folder, name })
     }
 
     /// The file whose content goes when the output is written, open for reading.
@@ -197,10 +210,33 @@ fn is_of_devices(folder: &OwnedFd) -> bool {
     path.starts_with("/dev") && filesystem(rustix::fs::fstat(folder)) == filesystem(rustix::fs::stat("/dev"))
 }
 
+const OF_DEVICES: &str = "a file in a folder of devices would be lost with the memory";
+
 fn no_device() -> Unfit {
-    Unfit::Why(
-        "there is no device of this name, and a file in its folder would be lost with the memory".into(),
-    )
+    Unfit::Why(OF_DEVICES.into())
+}
+
+/// Makes a folder for outputs, and those above it, where no output of this name would be refused.
+///
+/// # Errors
+/// The folder cannot be made, or would be one of the kernel or among devices.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    try_new_folder(folder)?;
+    std::fs::create_dir_all(folder)
+}
+
+/// Refuses to make a folder of the kernel, which would be a setting, or one among devices.
+///
+/// # Errors
+/// Says why.
+pub fn try_new_folder(folder: &Path) -> io::Result<()> {
+    if kernel_files::holds_settings(folder) {
+        return Err(io::Error::other("a folder there is a setting of the kernel"));
+    }
+    match folder.ancestors().find_map(|above| open_folder(above).ok()) {
+        Some(above) if is_of_devices(&above) => Err(io::Error::other(OF_DEVICES)),
+        _ => Ok(()),
+    }
 }
 
 fn open_folder(folder: &Path) -> Result<OwnedFd, Unfit> {
@@ -223,6 +259,9 @@ fn open_parent(path: &Path) -> Result<(OwnedFd, OsString), Unfit> {
 /// Makes a file in the folder and takes it away again: the only question about permissions, quotas and read-only filesystems whose
 /// answer is always right.
 fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
+    if is_of_devices(folder) {
+        return Err(no_device());
+    }
     // The longest name that will be needed is that of the output itself.
     if name.len() > LONGEST_NAME {
         return Err(Errno::NAMETOOLONG.into());

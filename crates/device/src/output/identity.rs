@@ -1,12 +1,15 @@
 //! Whether two paths are one file: by device and inode, also through overlays, or for a file that is not there yet, by its folder and name.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use rustix::fs::AtFlags;
+
+use super::outputs_apart::regular;
 use crate::device::{DevNumber, FileId, held_file};
 
 /// The file that a path leads to.
@@ -18,10 +21,10 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Of a path, all links followed. `-` is standard input.
+    /// Of a path, all links followed. `-` is standard input, where a file was redirected to it: a terminal and a socket take texts as well.
     pub fn from_path(path: &Path) -> FileIdentity {
         if path == Path::new("-") {
-            return FileIdentity::of_open(io::stdin());
+            return regular(io::stdin()).unwrap_or_default();
         }
         let file = std::fs::metadata(path).ok().as_ref().and_then(distinct);
         let file = file.map(|file| held_file(path, file));
@@ -56,6 +59,12 @@ pub(super) fn inode(about: &Metadata) -> FileId {
 fn distinct(about: &Metadata) -> Option<FileId> {
     let forgets = about.file_type().is_char_device() && rustix::fs::major(about.rdev()) == 1;
     (!forgets).then(|| inode(about))
+}
+
+/// Whether an open file has this name in a folder.
+pub fn has_name(file: &File, folder: &OwnedFd, name: &OsStr) -> bool {
+    let there = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    matches!((file.metadata(), there), (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.st_dev, b.st_ino))
 }
 
 /// Whether an open file is what standard output leads to.

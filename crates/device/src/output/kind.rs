@@ -37,6 +37,8 @@ pub enum OutputKind {
     JobFile,
     /// A plan file.
     PlanFile,
+    /// The index of a folder of Records.
+    HistoryIndex,
 }
 
 impl OutputKind {
@@ -54,6 +56,7 @@ impl OutputKind {
             OutputKind::ConvertedReport => "report that volproof wrote in fio's form",
             OutputKind::JobFile => "copy of these jobs",
             OutputKind::PlanFile => "copy of this plan",
+            OutputKind::HistoryIndex => "index of a history",
         }
     }
 
@@ -88,7 +91,8 @@ impl OutputKind {
             OutputKind::Markdown => &["|\n", "````\n"],
             OutputKind::FioReport | OutputKind::ConvertedReport if is_json => &["}"],
             OutputKind::FioReport | OutputKind::ConvertedReport | OutputKind::Csv => &["\n"],
-            OutputKind::JobFile | OutputKind::PlanFile => &[""],
+            // What an index holds is in the Records.
+            OutputKind::JobFile | OutputKind::PlanFile | OutputKind::HistoryIndex => &[""],
         };
         ends.iter().any(|end| tail.ends_with(end) || tail.trim_end().ends_with(end))
     }
@@ -138,6 +142,11 @@ impl OutputKind {
                     && (text.split_once("\"fio version\"").is_some_and(|(_, rest)| is_our_version(rest))
                         || first.strip_prefix("3;").is_some_and(is_our_version)
                         || text.lines().any(is_our_version))
+            }
+            OutputKind::HistoryIndex => {
+                const FILE: &str = "{\"file\":\"";
+                first.starts_with("volproof history index ")
+                    && lines.next().is_none_or(|line| line.starts_with(FILE) || FILE.starts_with(line))
             }
             OutputKind::JobFile | OutputKind::PlanFile => false,
         }

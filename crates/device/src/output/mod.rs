@@ -30,12 +30,12 @@ mod unfinished;
 use std::sync::Arc;
 
 pub use content::Content;
-pub use destination::holds_data;
+pub use destination::{holds_data, make_folder, try_new_folder};
 pub use identity::{FileIdentity, LINKS};
 pub use kind::OutputKind;
 pub use output_error::OutputError;
 pub use output_file::OutputFile;
-pub use outputs_apart::apart;
+pub use outputs_apart::{apart, differ};
 pub use second_place::MisplacedOutput;
 pub use unfinished::{LeftOutput, left_in};
 

@@ -1,14 +1,17 @@
 //! An output: opened and checked before the first I/O, and written whole.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Mode;
+
 use super::claimed_name::ClaimedName;
 use super::content::{Call, CallGate, Content, fill, through};
 use super::destination::{self, OutputPlace, Unfit};
-use super::identity;
+use super::identity::{self, has_name};
 use super::kind::OutputKind;
 use super::late::{told_if_late, until_killed};
 use super::output_error::OutputError;
@@ -25,6 +28,8 @@ pub struct OutputFile {
     pub(super) kind: Option<OutputKind>,
     /// Its name is this program's until its end.
     pub(super) claim: Option<ClaimedName>,
+    /// The mode that it gets, whatever stood in its place.
+    mode: Option<u32>,
 }
 
 impl OutputFile {
@@ -34,7 +39,20 @@ impl OutputFile {
     /// The path is a device, a setting of the kernel, or cannot be written.
     pub fn open(option: &str, path: &Path) -> Result<OutputFile, OutputError> {
         let place = OutputPlace::find(path).map_err(|why| why.named(option, path))?;
-        Ok(OutputFile { option: option.into(), path: path.into(), place, kind: None, claim: None })
+        Ok(OutputFile::at(place, option, path.into()))
+    }
+
+    /// Opens a file under a name that nobody chose: a link that has this name was planted, and is not followed.
+    ///
+    /// # Errors
+    /// The name is that of something else than a file, or cannot be written.
+    pub fn itself(option: &str, path: &Path) -> Result<OutputFile, OutputError> {
+        let place = OutputPlace::find_itself(path).map_err(|why| why.named(option, path))?;
+        Ok(OutputFile::at(place, option, path.into()))
+    }
+
+    fn at(place: OutputPlace, option: &str, path: PathBuf) -> OutputFile {
+        OutputFile { option: option.into(), path, place, kind: None, claim: None, mode: None }
     }
 
     /// A new file in a folder: `STEM.EXTENSION`, or `STEM-2.EXTENSION` and so on where others have that name. The first save chooses it.
@@ -48,15 +66,21 @@ impl OutputFile {
         extension: &str,
     ) -> Result<OutputFile, OutputError> {
         let stem = stem.as_ref();
+        let named = if folder == Path::new("") { Path::new(".") } else { folder };
         let place =
-            OutputPlace::fresh(folder, stem, extension, ANY_MODE).map_err(|why| why.named(option, folder))?;
+            OutputPlace::fresh(folder, stem, extension, ANY_MODE).map_err(|why| why.named(option, named))?;
         let path = folder.join(numbered(stem, OsStr::new(extension), 1));
-        Ok(OutputFile { option: option.into(), path, place, kind: None, claim: None })
+        Ok(OutputFile::at(place, option, path))
     }
 
     /// What it holds: it replaces an empty file, and one that begins as such an output does. [`apart`](super::apart) sees to that.
     pub fn of_kind(self, kind: OutputKind) -> OutputFile {
         OutputFile { kind: Some(kind), ..self }
+    }
+
+    /// With this mode, which the umask does not change.
+    pub fn with_mode(self, mode: u32) -> OutputFile {
+        OutputFile { mode: Some(mode), ..self }
     }
 
     /// Claims its name until its end, for a content that is saved more than once. What the name holds stays until [`OutputFile::is_complete`].
@@ -98,11 +122,30 @@ impl OutputFile {
         Some(self.path.with_file_name(self.claim.as_ref()?.earlier()?))
     }
 
-    /// Removes the file that was saved: it is of no use.
+    /// Removes the file that was saved under a claimed name, where that still has the name: it is of no use.
     pub fn remove(&self) {
-        if let OutputPlace::Named { folder, name } = &self.place {
+        if let (Some(claim), OutputPlace::Named { folder, name }) = (&self.claim, &self.place)
+            && claim.has_name(folder, name)
+        {
             let _ = rustix::fs::unlinkat(folder, name, rustix::fs::AtFlags::empty());
         }
+    }
+
+    /// Replaces a file that this program holds locked. Gives the new one, which is locked too, since before it had the name.
+    ///
+    /// # Errors
+    /// The new text cannot be written whole, or another file has the name: what has the name stays.
+    pub fn replace_held(&self, held: &File, content: Content<'_>) -> io::Result<File> {
+        let OutputPlace::Named { folder, name } = &self.place else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let (file, part) = PartName::beside(folder, name)?;
+        fill(&file, content, &mut |_| Ok(()))?;
+        if !has_name(held, folder, name) {
+            return Err(io::Error::other("another file has its name now"));
+        }
+        part.rename_to(name)?;
+        Ok(file)
     }
 
     /// Refuses to replace a file that holds something else.
@@ -173,6 +216,9 @@ impl OutputFile {
             OutputPlace::Named { folder, name } => {
                 gate(Call::Create)?;
                 let (file, part) = PartName::beside(folder, name)?;
+                if let Some(mode) = self.mode {
+                    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+                }
                 fill(&file, content, gate)?;
                 gate(Call::Rename)?;
                 self.spares_others()?;

@@ -18,11 +18,20 @@ pub(super) fn regular(descriptor: impl AsFd) -> Option<FileIdentity> {
 }
 
 /// Refuses outputs that are the same file as another output, as one of `others` (inputs and targets, with the words to name them by),
-/// or as a file that the shell has redirected standard output or error to.
+/// or as a file that the shell has redirected standard output or error to; and those that replace a file which is no output of their kind.
+///
+/// # Errors
+/// [`OutputError::Same`] or [`OutputError::Foreign`] for the first such output.
+pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Result<(), OutputError> {
+    differ(outputs, others)?;
+    outputs.iter().try_for_each(|output| output.replaces_its_kind())
+}
+
+/// The same, whatever the files hold that are replaced.
 ///
 /// # Errors
 /// [`OutputError::Same`] for the first such output.
-pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Result<(), OutputError> {
+pub fn differ(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Result<(), OutputError> {
     let redirected = [("standard output", regular(io::stdout())), ("standard error", regular(io::stderr()))];
     let mut taken: Vec<(String, FileIdentity)> = others.to_vec();
     for output in outputs {
@@ -41,7 +50,7 @@ pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Resu
             if output.path == Path::new("-") { "-".into() } else { output.path.display().to_string() };
         taken.push((format!("{} {shown}", output.option), own));
     }
-    outputs.iter().try_for_each(|output| output.replaces_its_kind())
+    Ok(())
 }
 
 /// The file that an output is.

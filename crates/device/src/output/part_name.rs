@@ -60,7 +60,7 @@ impl<'f> PartName<'f> {
     }
 
     fn made(folder: &'f OwnedFd, name: &OsStr, mode: u32) -> io::Result<(File, PartName<'f>)> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         loop {
             let name = unfinished::name(random(), name);
             match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(mode)) {
@@ -79,12 +79,20 @@ impl<'f> PartName<'f> {
     ///
     /// # Errors
     /// The file cannot be given the name, or another program has locked the file that has it.
-    pub fn put_over(mut self, name: &OsStr) -> io::Result<()> {
+    pub fn put_over(self, name: &OsStr) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let there = rustix::fs::openat(self.folder, name, flags, Mode::empty());
         if there.is_ok_and(|file| is_locked(&file.into())) {
             return Err(io::Error::other("another program has locked it"));
         }
+        self.rename_to(name)
+    }
+
+    /// Gives the file this name, in place of a file that this program holds.
+    ///
+    /// # Errors
+    /// The file cannot be given the name.
+    pub fn rename_to(mut self, name: &OsStr) -> io::Result<()> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
         self.given_up = true;
         settle(self.folder);

@@ -1,6 +1,7 @@
 //! Each call to the system fails in turn; links, devices and other people's files lie where outputs are asked for.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -10,6 +11,7 @@ use tempfile::TempDir;
 
 use super::content::Call;
 use super::*;
+use volproof_base::file_lock::is_locked;
 
 const OLD: &[u8] = b"old\n";
 
@@ -339,10 +341,8 @@ fn a_claimed_name_is_that_of_one_program_and_keeps_what_it_held() {
     }
     let earlier = first.earlier().unwrap();
     drop(first);
-    assert_eq!(
-        left_in(at.path()).into_iter().map(|left| left.path).collect::<Vec<_>>(),
-        std::slice::from_ref(&earlier)
-    );
+    let left: Vec<_> = left_in(at.path()).into_iter().map(|left| (left.path, left.is_whole)).collect();
+    assert_eq!(left, [(earlier.clone(), true)]);
     let mut second = claim().unwrap();
     second.save(&|out| out.write_all(b"three\n")).unwrap();
     second.is_complete();
@@ -360,14 +360,66 @@ fn a_claimed_new_file_goes_where_it_is_of_no_use() {
     assert!(!fresh.is_new() && fresh.earlier().is_none());
     let other = OutputFile::open("--json", fresh.path()).unwrap().claimed();
     assert!(other.is_err());
+    // Somebody's file that has taken the name stays.
+    std::fs::rename(fresh.path(), at.path().join("moved")).unwrap();
+    std::fs::write(fresh.path(), OLD).unwrap();
+    fresh.remove();
+    assert_eq!(names(at.path()), ["moved", "new.json"]);
+    std::fs::rename(at.path().join("moved"), fresh.path()).unwrap();
     fresh.remove();
     assert_eq!(names(at.path()), [""; 0]);
+}
+
+#[test]
+fn a_name_that_nobody_chose_is_that_of_a_file_alone() {
+    let at = folder();
+    let (path, other) = (at.path().join("index"), at.path().join("other"));
+    std::fs::write(&other, OLD).unwrap();
+    let open = || OutputFile::itself("history", &path).map(|file| file.of_kind(OutputKind::HistoryIndex));
+    let index = b"volproof history index 1, volproof 0\n";
+    symlink(&other, &path).unwrap();
+    assert!(open().is_err());
+    std::fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+        .unwrap();
+    assert!(open().is_err());
+    std::fs::remove_file(&path).unwrap();
+    for mode in [0o644, 0o600] {
+        open().unwrap().with_mode(mode).save(&|out| out.write_all(index)).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, mode);
+    }
+    std::fs::write(&path, "notes\n").unwrap();
+    assert!(open().unwrap().save(&|out| out.write_all(index)).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), b"notes\n");
+    assert_eq!(std::fs::read(&other).unwrap(), OLD);
+}
+
+#[test]
+fn a_held_file_is_replaced_by_one_that_is_locked_already() {
+    let at = folder();
+    let path = at.path().join("grows");
+    std::fs::write(&path, OLD).unwrap();
+    let held = File::open(&path).unwrap();
+    unfinished::mark(&held);
+    let output = OutputFile::itself("--file", &path).unwrap();
+    let new = output.replace_held(&held, &|out| out.write_all(b"new")).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    assert!(is_locked(&File::open(&path).unwrap()));
+    // Another file that has the name by now stays.
+    assert!(output.replace_held(&held, &long).is_err());
+    assert_eq!((std::fs::read(&path).unwrap(), names(at.path())), (b"new".to_vec(), vec!["grows".into()]));
+    drop(new);
 }
 
 #[test]
 fn a_mistyped_device_is_not_made_as_a_file() {
     let refused =
         OutputFile::open("--csv", Path::new("/dev/volproof-no-such-device")).unwrap_err().to_string();
-    assert!(refused.contains("no device of this name"), "{refused}");
+    assert!(refused.contains("lost with the memory"), "{refused}");
     assert!(OutputFile::open("--csv", Path::new("/dev/null")).is_ok());
+    let refused = OutputFile::fresh("--records", Path::new("/dev"), "new", "json").unwrap_err().to_string();
+    assert!(refused.contains("lost with the memory"), "{refused}");
+    for folder in ["/dev/volproof-new/below", "/proc/volproof-new", "/sys/kernel/volproof-new"] {
+        assert!(make_folder(Path::new(folder)).is_err() && !Path::new(folder).exists(), "{folder}");
+    }
 }

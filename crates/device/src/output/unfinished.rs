@@ -6,16 +6,19 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::output_names::LONGEST_NAME;
+use volproof_base::regular_file::open_regular;
 
 const BEGIN: &[u8] = b".volproof-";
 const END: &[u8] = b".part";
+/// The end of the name of a whole file that an unfinished run replaced.
+const EARLIER_END: &[u8] = b".kept";
 /// Hexadecimal digits of the number between, which makes the name one that nobody can foresee.
 const DIGITS: usize = 16;
 /// A program that has just made its file may not have marked it yet. There is nothing in the file then.
@@ -28,18 +31,30 @@ pub struct LeftOutput {
     pub path: PathBuf,
     /// The name that it was to have, perhaps without its end; empty in files of earlier versions.
     pub asked: OsString,
+    /// It is whole: it had that name before an unfinished run took it.
+    pub is_whole: bool,
 }
 
 /// The name under which the content for `asked` is written.
 pub(super) fn name(number: u64, asked: &OsStr) -> OsString {
-    let room = LONGEST_NAME - BEGIN.len() - DIGITS - 1 - END.len();
-    let asked = &asked.as_bytes()[..asked.len().min(room)];
-    OsString::from_vec([BEGIN, format!("{number:0DIGITS$x}-").as_bytes(), asked, END].concat())
+    ending(END, number, asked)
 }
 
-/// The name that the content of such a file was to have.
+/// The name under which a whole file is kept that had the name `asked`.
+pub(super) fn earlier_name(number: u64, asked: &OsStr) -> OsString {
+    ending(EARLIER_END, number, asked)
+}
+
+fn ending(end: &[u8], number: u64, asked: &OsStr) -> OsString {
+    let room = LONGEST_NAME - BEGIN.len() - DIGITS - 1 - end.len();
+    let asked = &asked.as_bytes()[..asked.len().min(room)];
+    OsString::from_vec([BEGIN, format!("{number:0DIGITS$x}-").as_bytes(), asked, end].concat())
+}
+
+/// The name that the content of such a file was to have, or had.
 fn asked(name: &OsStr) -> Option<OsString> {
-    let middle = name.as_bytes().strip_prefix(BEGIN)?.strip_suffix(END)?;
+    let middle = name.as_bytes().strip_prefix(BEGIN)?;
+    let middle = middle.strip_suffix(END).or_else(|| middle.strip_suffix(EARLIER_END))?;
     let (number, asked) = middle.split_at_checked(DIGITS)?;
     if !number.iter().all(u8::is_ascii_hexdigit) {
         return None;
@@ -67,16 +82,16 @@ pub fn left_in(folder: &Path) -> Vec<LeftOutput> {
 
 /// The file at this path as one that was left, if it is one.
 fn left(path: PathBuf, asked: OsString) -> Option<LeftOutput> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(&path).ok()?;
+    let file = open_regular(&path, OpenOptions::new().read(true)).ok()?;
     let about = file.metadata().ok()?;
-    let ours = about.is_file() && about.uid() == rustix::process::geteuid().as_raw();
+    let ours = about.uid() == rustix::process::geteuid().as_raw();
     let age = about.modified().ok()?.elapsed().unwrap_or_default();
     if !ours || (about.len() == 0 && age < FRESH) {
         return None;
     }
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-    Some(LeftOutput { path, asked })
+    let is_whole = path.as_os_str().as_bytes().ends_with(EARLIER_END);
+    Some(LeftOutput { path, asked, is_whole })
 }
 
 #[cfg(test)]
