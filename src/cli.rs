@@ -9,6 +9,7 @@ mod fit_args;
 mod fleet_args;
 mod history_args;
 mod million_args;
+mod named_inputs;
 mod output_args;
 mod run_args;
 mod size_args;
@@ -27,6 +28,7 @@ pub use fit_args::{FitArgs, FitsArgs};
 pub use fleet_args::{FleetMemberArgs, FleetRunArgs};
 pub use history_args::HistoryArgs;
 pub use million_args::MillionArgs;
+pub use named_inputs::NamedInput;
 pub use output_args::{OutputArgs, SheetArgs};
 pub use run_args::{FleetArgs, FollowUpArgs, PlanArgs, RunArgs, SharingArgs};
 pub use size_args::SizeArgs;
@@ -53,6 +55,9 @@ pub struct Cli {
     /// The subcommand
     #[command(subcommand)]
     pub command: CliCommand,
+    /// What the arguments name for the subcommand to read or to measure
+    #[arg(skip)]
+    pub inputs: Vec<NamedInput>,
 }
 
 impl Cli {
@@ -63,7 +68,8 @@ impl Cli {
     pub fn of_program(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         let mut command = command_groups::grouped(Cli::command());
         let matches = command.try_get_matches_from_mut(arguments)?;
-        Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+        let cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
+        Ok(Cli { inputs: named_inputs::named_inputs(&command, &matches), ..cli })
     }
 }
 

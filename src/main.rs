@@ -26,7 +26,7 @@ fn ended() -> ExitCode {
                     screen::say(&message);
                     return ExitCode::from(2);
                 }
-                None => run::main(cli.command),
+                None => run::main(cli),
             },
             // A mistake repeats arguments, which may come from anywhere; help is ours alone and may have colours.
             Err(mistake) if mistake.use_stderr() => {

@@ -1,6 +1,6 @@
 //! The results that new ones are held against: a Record, or what a folder of Records says of the same volume and load since its last step.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Failure;
 use crate::history_folder;
@@ -13,15 +13,36 @@ use volproof_record::exit::Exit;
 /// The last runs of a level that are read.
 const MOST_RUNS: usize = 30;
 
-/// The results before, for those after.
-///
-/// # Errors
-/// A file that cannot be read, or no earlier run of the same volume and load.
-pub fn records(path: &Path, after: &[&Record]) -> Result<Vec<Record>, Failure> {
-    if path.is_dir() {
-        return since_last_step(path, after);
+/// What new results are held against. A file is read at once, since a run may write where it lies.
+pub enum Baseline {
+    /// A Record.
+    Record(Box<Record>),
+    /// A folder, which has results for each volume.
+    Folder(PathBuf),
+}
+
+impl Baseline {
+    /// What a path leads to.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn load(path: &Path) -> Result<Baseline, Failure> {
+        if path.is_dir() {
+            return Ok(Baseline::Folder(path.into()));
+        }
+        Ok(Baseline::Record(Box::new(result_file::load_only(path).map_err(Failure::input)?)))
     }
-    Ok(vec![result_file::load_only(path).map_err(Failure::input)?])
+
+    /// The results before, for those after.
+    ///
+    /// # Errors
+    /// A folder that cannot be read, or has no earlier run of the same volume and load.
+    pub fn records(self, after: &[&Record]) -> Result<Vec<Record>, Failure> {
+        match self {
+            Baseline::Record(record) => Ok(vec![*record]),
+            Baseline::Folder(folder) => since_last_step(&folder, after),
+        }
+    }
 }
 
 /// The Records of a folder since the last step of their level.

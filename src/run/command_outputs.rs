@@ -1,14 +1,19 @@
 //! What a command prints and saves.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::failure::{Failure, unanswered};
 use super::leftover;
+use crate::cli::NamedInput;
+use crate::history_folder;
 use crate::ui;
 use volproof_device::device::Root;
 use volproof_device::guard;
-use volproof_device::output::{self, Content, FileIdentity, MisplacedOutput, OutputFile, OutputKind, screen};
+use volproof_device::output::{
+    self, Content, FileIdentity, MisplacedOutput, OutputError, OutputFile, OutputKind, screen,
+};
 use volproof_record::Record;
 use volproof_record::exit::Exit;
 
@@ -60,28 +65,47 @@ pub(super) fn output(
     let output = OutputFile::open(option, path)?;
     leftover::tell_of_outputs([path]);
     let output = if force { output } else { output.of_kind(kind) };
+    spares_inputs(&output)?;
     if let Some(existing) = output.existing().filter(|_| !output.is_stdout()) {
         guard::check_overwrite(&Root::system(), &existing, true)?;
     }
     Ok(output)
 }
 
-/// An input that no output may be.
-pub(super) fn input_of(path: &Path) -> (String, FileIdentity) {
-    (format!("the input {}", path.display()), FileIdentity::from_path(path))
+/// What the command line names for the command to read or to measure.
+static INPUTS: OnceLock<Vec<NamedInput>> = OnceLock::new();
+
+/// From now on no output replaces one of these.
+pub(super) fn no_output_replaces(inputs: Vec<NamedInput>) {
+    let _ = INPUTS.set(inputs);
 }
 
-/// The output of a command that reads one file. The output must not overwrite that file.
-pub(super) fn beside_input(
-    option: &str,
-    path: &Path,
-    kind: OutputKind,
-    force: bool,
-    input: &Path,
-) -> Result<OutputFile, Failure> {
-    let output = output(option, path, kind, force)?;
-    output::apart(&[&output], &[input_of(input)])?;
-    Ok(output)
+/// The files that no output may be, and the words that name them.
+fn inputs() -> &'static [(String, FileIdentity)] {
+    static FILES: OnceLock<Vec<(String, FileIdentity)>> = OnceLock::new();
+    let named = INPUTS.get().map_or(&[][..], Vec::as_slice);
+    FILES.get_or_init(|| {
+        let mut files = Vec::new();
+        for input in named {
+            files.push((input.words.clone(), FileIdentity::from_path(&input.path)));
+            if !input.is_target {
+                files.extend(records_below(&input.words, &input.path));
+            }
+        }
+        files
+    })
+}
+
+/// The Records of a folder that is read, and the words that name them; nothing of a file.
+pub(super) fn records_below(words: &str, folder: &Path) -> Vec<(String, FileIdentity)> {
+    let records = history_folder::records_in(folder).unwrap_or_default();
+    let named = |path: &PathBuf| (format!("a Record of {words}"), FileIdentity::from_path(path));
+    records.iter().map(named).collect()
+}
+
+/// Refuses an output that is one of the files which the command line names to be read.
+pub(super) fn spares_inputs(output: &OutputFile) -> Result<(), OutputError> {
+    output::differ(&[output], inputs())
 }
 
 /// Saves the whole text of an output that can be made again; in the temporary folder where its own place does not take it. A reader that

@@ -221,7 +221,6 @@ impl FleetMember<'_> {
             output,
             cross: None,
             earlier: None,
-            inputs: self.work.inputs.clone(),
         };
         let (job, used) = measurement.check_input()?;
         let mut own = Results::of_rank(output, self.rank, &used)?;

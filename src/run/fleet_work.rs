@@ -6,7 +6,6 @@ use super::run_options::RunOptions;
 use super::{Failure, plans};
 use crate::cli::{ConsentArgs, FleetMemberArgs, FleetRunArgs, OutputArgs, TestFileArgs, TuneMode};
 use crate::promise_options::PromiseOptions;
-use volproof_device::output::FileIdentity;
 use volproof_plan::Plan;
 use volproof_promise::fit::AskedFits;
 
@@ -24,8 +23,6 @@ pub(super) struct FleetWork<'a> {
     pub promise: &'a PromiseOptions,
     pub member: FleetMemberArgs,
     pub output: &'a OutputArgs,
-    /// Files that no output may be.
-    pub inputs: Vec<(String, FileIdentity)>,
     tune: Option<TuneMode>,
 }
 
@@ -34,7 +31,6 @@ impl<'a> FleetWork<'a> {
     pub fn from_args(args: &'a FleetRunArgs) -> FleetWork<'a> {
         let FleetRunArgs { what, tune, promise, member, output, .. } = args;
         let plan = (&what.preset, &what.plan, &what.suite, &what.fit, what.continue_on_error, &what.step);
-        let named = |path: &PathBuf| (format!("--plan {}", path.display()), FileIdentity::from_path(path));
         FleetWork {
             plan: Box::new(|| plans::from_args(what)),
             same: format!("{plan:?} {:?} {:?} {:?}", what.file, member.sharing, promise.kind),
@@ -44,7 +40,6 @@ impl<'a> FleetWork<'a> {
             promise,
             member: *member,
             output,
-            inputs: what.plan.iter().map(named).collect(),
             tune: *tune,
         }
     }

@@ -35,8 +35,6 @@ pub struct Measurement<'a> {
     pub output: &'a OutputArgs,
     /// Every step is run by the installed fio too.
     pub cross: Option<Cross>,
-    /// Files that no output may be.
-    pub inputs: UsedFiles,
 }
 
 /// Refuses options that say how a promise is judged, where none is named.
@@ -91,7 +89,7 @@ pub struct Words {
     pub after: fn(&Record) -> String,
 }
 
-/// Files that no output may be, each with its part in the run.
+/// Targets, which a plan file may name: no output may be one of them.
 pub type UsedFiles = Vec<(String, FileIdentity)>;
 
 impl Measurement<'_> {
@@ -118,11 +116,7 @@ impl Measurement<'_> {
             .targets
             .iter()
             .map(|path| (format!("the target {}", path.display()), FileIdentity::from_path(path)));
-        let catalog = promise
-            .catalog
-            .iter()
-            .map(|path| (format!("--catalog {}", path.display()), FileIdentity::from_path(path)));
-        let used = targets.chain(catalog).chain(self.inputs.iter().cloned()).collect();
+        let used = targets.collect();
         let mut job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
         let judged_promise = promise_options::judged_promise(promise, Some(&root), &job.volumes())
             .map_err(|e| Failure::input(super::chain(&e)))?;

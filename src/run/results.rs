@@ -54,14 +54,14 @@ pub struct StoredSheets {
 }
 
 impl StoredSheets {
-    /// Opens and checks them; none may be one of the inputs.
+    /// Opens and checks them.
     ///
     /// # Errors
     /// An output that cannot be written, or that is one of the inputs.
-    pub fn open(args: &SheetArgs, inputs: &[(String, FileIdentity)]) -> Result<StoredSheets, Failure> {
+    pub fn open(args: &SheetArgs) -> Result<StoredSheets, Failure> {
         let sheets = opened(&forms(args), args.force)?;
         let files: Vec<&OutputFile> = sheets.iter().map(|s| &s.file).collect();
-        apart(&files, inputs)?;
+        apart(&files, &[])?;
         Ok(StoredSheets { sheets, github: args.github })
     }
 
@@ -153,7 +153,7 @@ impl SavePace {
 }
 
 impl Results {
-    /// Opens all outputs; none may be one of the inputs and targets in `used`. A Record that has no name gets this stem and the time.
+    /// Opens all outputs; none may be one of the targets in `used`. A Record that has no name gets this stem and the time.
     ///
     /// # Errors
     /// An output that cannot be written, or that is one of the files in `used`.
@@ -212,7 +212,7 @@ impl Results {
         rank: u32,
         used: &[(String, FileIdentity)],
     ) -> Result<Results, Failure> {
-        let record = fresh(args, &format!("volproof-rank{rank}"))?;
+        let record = fresh(args, &format!("volproof-rank{rank}"))?.claimed()?;
         apart(&[&record.file], used)?;
         let ui = if rank == 0 && !args.quiet { Ui::plain() } else { Ui::silent() };
         let (others, pace) = (Vec::new(), SavePace::default());
@@ -227,9 +227,13 @@ impl Results {
         let Results { pace, record: sheet, ui, quiet, .. } = self;
         when(pace, &mut || {
             sheet.save(record);
-            // A quiet run says this at its end, on standard error.
-            if let Some(loss) = sheet.loss().filter(|_| !sheet.said && !*quiet) {
-                ui.say(&loss);
+            // At once, also where the user wants no progress: a run that is killed later names nothing.
+            if let Some(loss) = sheet.loss().filter(|_| !sheet.said) {
+                if *quiet {
+                    screen::say(&loss)
+                } else {
+                    ui.say(&loss)
+                }
                 sheet.said = true;
             }
         });
@@ -275,7 +279,7 @@ impl Results {
 
     /// Adds a finished run to the history. Whatever becomes of that, the run has its result.
     fn keep_in_history(&mut self, record: &Record) {
-        match history_folder::keep(record, self.record.file.path()) {
+        match history_folder::keep(record, self.saved_path()) {
             Keeping::Unwanted => {}
             Keeping::Kept(_) => self.ui.say("  all runs of this volume: volproof history"),
             Keeping::UnderTest(folder) => self.ui.say(&format!(
@@ -288,15 +292,21 @@ impl Results {
         }
     }
 
+    /// Where the Record is, if it is a file in its own place.
+    fn saved_path(&self) -> Option<&Path> {
+        let is_saved = self.record.misplaced.is_none() && !self.record.file.is_stream();
+        is_saved.then(|| self.record.file.path())
+    }
+
     /// Saves and prints a Record, and names the test files that stay; whether something could not be saved.
     pub fn deliver(&mut self, record: &Record, kept: &[PathBuf], after: fn(&Record) -> String) -> bool {
         self.record.save(record);
-        let is_saved = self.record.misplaced.is_none() && !self.record.file.is_stream();
-        if is_saved && record.state == State::Complete {
+        let saved = self.saved_path().map(Path::to_path_buf);
+        if saved.is_some() && record.state == State::Complete {
             self.record.file.is_complete();
         }
-        if is_saved {
-            record.saved_as.set(self.record.file.path());
+        if let Some(path) = &saved {
+            record.saved_as.set(path);
         }
         self.others.iter_mut().for_each(|sheet| sheet.save(record));
         let sheets = || std::iter::once(&self.record).chain(&self.others);
@@ -323,8 +333,7 @@ impl Results {
         for file in kept {
             self.ui.say(&format!("\nThe test file stays: {}", file.display()));
         }
-        if is_saved {
-            let path = self.record.file.path();
+        if let Some(path) = &saved {
             self.ui.say(&format!("\n{}{}", place_told(path), way_on(record, path)));
         }
         if let Some(earlier) = self.record.file.earlier() {

@@ -1,5 +1,8 @@
 //! `history` from the command line: folders of Records of devices in virtual time, as weeks of runs of one volume.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use serde_json::Value;
@@ -140,4 +143,56 @@ fn the_baseline_is_what_the_volume_is_since_its_last_step() {
         let told = String::from_utf8(told).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(ran.status.code() == Some(code) && told.contains(said), "{words}: {:?}: {told}", ran.status);
     }
+}
+
+/// Nobody has asked for the index: what else has its name, and what a link of that name leads to, stays.
+#[test]
+fn a_history_that_is_read_changes_no_file_but_its_index() {
+    let folder = WorkFolder::new();
+    let runs = folder.path().join("runs");
+    std::fs::create_dir(&runs).unwrap();
+    folder.run_of_week(0, "500us");
+    std::fs::set_permissions(runs.join("w0.json"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let (index, theirs) = (runs.join("index.jsonl"), folder.path().join("notes"));
+    std::fs::write(&theirs, "mine").unwrap();
+    let whole = folder.history();
+    let first = std::fs::read(&index).unwrap();
+    assert_eq!(std::fs::metadata(&index).unwrap().mode() & 0o777, 0o600, "as the Record");
+
+    std::fs::remove_file(&index).unwrap();
+    std::os::unix::fs::symlink(&theirs, &index).unwrap();
+    assert_eq!(folder.history(), whole);
+    assert!(index.is_symlink() && std::fs::read(&theirs).unwrap() == b"mine");
+    std::fs::remove_file(&index).unwrap();
+    std::fs::write(&index, "mine").unwrap();
+    assert_eq!(folder.history(), whole);
+    assert_eq!(std::fs::read(&index).unwrap(), b"mine");
+    std::fs::remove_file(&index).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&index).status().unwrap().success());
+    assert_eq!(folder.history(), whole);
+    std::fs::remove_file(&index).unwrap();
+    assert_eq!(folder.history(), whole);
+    assert_eq!(std::fs::read(&index).unwrap(), first);
+}
+
+#[test]
+fn names_of_others_begin_no_line_and_what_cannot_be_read_is_named() {
+    let folder = WorkFolder::new();
+    let runs = folder.path().join("runs");
+    std::fs::create_dir(&runs).unwrap();
+    folder.run_of_week(0, "500us");
+    let mut record = Record::load(&runs.join("w0.json")).unwrap();
+    record.plan.name = "a\nPASS  forged".into();
+    std::fs::write(runs.join("w0.json"), record.to_bytes()).unwrap();
+    std::os::unix::fs::symlink("nowhere", runs.join("link.json")).unwrap();
+    std::fs::write(runs.join(OsStr::from_bytes(b"\xff.json")), "{}").unwrap();
+    for line in ["history runs", "compare runs/w0.json runs/w0.json", "convert runs/w0.json --to jobfile"] {
+        let ran = folder.volproof(line);
+        let text = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
+        assert!(!text.contains("\nPASS"), "{line}: {text}");
+    }
+    let damaged = &folder.history()["damaged"];
+    let named = damaged.as_array().unwrap().iter().map(|file| file["why"].as_str().unwrap());
+    let told: Vec<&str> = named.collect();
+    assert_eq!(told, ["it is a link that leads nowhere", "its name is no text: give it another one"]);
 }

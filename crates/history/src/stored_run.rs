@@ -57,6 +57,7 @@ pub struct StoredFigure {
 impl RunLine {
     /// The line of a Record.
     pub fn of_record(record: &Record) -> RunLine {
+        let record = &*record.in_lines();
         let mut figures = Vec::new();
         for step in record.steps.iter().filter(|step| is_of_the_plan(record, step)) {
             figures.extend(figures_of(record, step));

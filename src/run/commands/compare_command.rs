@@ -8,10 +8,11 @@ use super::history_command::named_folder;
 use crate::cli::CompareArgs;
 use crate::history_folder;
 use crate::result_file;
-use crate::run::{Failure, baseline, code_after_outputs, input_of, output, print, save_output, show_text};
+use crate::run::baseline::Baseline;
+use crate::run::{Failure, code_after_outputs, output, print, records_below, save_output, show_text};
 use crate::ui;
 use volproof_compare::{GateWord, RunComparison, RunDesign, compare as compared};
-use volproof_device::output::{FileIdentity, OutputFile, OutputKind, apart};
+use volproof_device::output::{FileIdentity, OutputFile, OutputKind, apart, try_new_folder};
 use volproof_record::Record;
 use volproof_record::exit::Exit;
 use volproof_report::html::compare_page;
@@ -26,13 +27,14 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         return compare_runs(args, pairs);
     }
     let (before, after) = named_groups(args)?;
-    let inputs: Vec<_> = before.iter().chain(&after).map(|path| input_of(path)).collect();
-    let sheets = ComparisonSheets::open(args, &inputs)?;
+    // The usual folder of the history has no name on the command line.
+    let usual = before.iter().flat_map(|path| records_below(&path.display().to_string(), path));
+    let sheets = ComparisonSheets::open(args, &usual.collect::<Vec<_>>())?;
     let after = load(&after)?;
     let new: Vec<&Record> = after.iter().collect();
     let mut earlier = Vec::new();
     for path in &before {
-        earlier.extend(baseline::records(path, &new)?);
+        earlier.extend(Baseline::load(path)?.records(&new)?);
     }
     answer(args, sheets, &earlier, &after, RunDesign::Groups)
 }
@@ -108,7 +110,7 @@ fn named_options(words: &[OsString]) -> Result<(&[OsString], &[OsString]), Failu
 fn new_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let folder = named.map_or_else(|| PathBuf::from(format!("volproof-compare-{now}")), Path::to_path_buf);
-    std::fs::create_dir(&folder).map_err(|e| {
+    try_new_folder(&folder).and_then(|()| std::fs::create_dir(&folder)).map_err(|e| {
         Failure::input(format!("--records {}: cannot make this folder: {e}", folder.display()))
     })?;
     Ok(folder)
@@ -151,7 +153,11 @@ fn answer(
     after: &[Record],
     design: RunDesign,
 ) -> Result<Exit, Failure> {
-    let (before, after): (Vec<&Record>, Vec<&Record>) = (before.iter().collect(), after.iter().collect());
+    // No name of others begins a line of the answer.
+    let in_lines = |records| <[Record]>::iter(records).map(Record::in_lines).collect::<Vec<_>>();
+    let (before, after) = (in_lines(before), in_lines(after));
+    let before: Vec<&Record> = before.iter().map(|record| &**record).collect();
+    let after: Vec<&Record> = after.iter().map(|record| &**record).collect();
     let comparison =
         compared(&before, &after, design, args.gate.gate).map_err(|e| Failure::new(Exit::Invalid, e))?;
     let saved = sheets.save(&comparison, &before, &after);

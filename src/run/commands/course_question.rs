@@ -1,18 +1,16 @@
 //! What `sweep`, `slo`, `suite` and `cold` have in common: the pipeline measures until their question is answered.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use crate::cli::CourseArgs;
 use crate::promise_options::PromiseOptions;
-use crate::run::measurement::{Measurement, UsedFiles, Words};
+use crate::run::measurement::{Measurement, Words};
 use crate::run::pipeline::EarlierRun;
 use crate::run::run_options::RunOptions;
 use crate::run::surveyed::Surveyed;
 use crate::run::{Failure, plans, preconditioning, targets};
 use volproof_course as course;
 use volproof_course::Course;
-use volproof_device::output::FileIdentity;
 use volproof_plan::{Plan, Question};
 use volproof_record::exit::Exit;
 use volproof_report::{course_text, layout, slo_text};
@@ -49,20 +47,11 @@ pub fn refuse_verdict(course: &str, promise: &PromiseOptions) -> Result<(), Fail
     }
 }
 
-/// The files that options name as inputs, which no output may be.
-pub fn inputs<'a>(read: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>) -> UsedFiles {
-    let named = |(option, path): (&str, Option<&'a Path>)| {
-        let path = path?;
-        Some((format!("{option} {}", path.display()), FileIdentity::from_path(path)))
-    };
-    read.into_iter().filter_map(named).collect()
-}
-
-/// Measures until the question of a plan is answered. No output replaces a Record that the run reads, to resume it or to compare with it.
+/// Measures until the question of a plan is answered.
 ///
 /// # Errors
 /// Of input, of the guard, and of the run.
-pub fn ask(plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit, Failure> {
+pub fn ask(plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     let plan = with_possible_steps(plan)?;
     let forecast = course_of(&plan).forecast();
     let plan =
@@ -80,7 +69,6 @@ pub fn ask(plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit
         earlier: None,
         output: &how.output,
         cross: None,
-        inputs: inputs([("--resume", how.resume.as_deref()), ("--reference", compared)]),
     };
     if how.dry_run {
         return measurement.tell(|plan, surveyed, judged_promise| {

@@ -9,7 +9,6 @@ use crate::promise_options::PromiseOptions;
 use crate::run::measurement::{Measurement, Words};
 use crate::run::run_options::RunOptions;
 use crate::run::{Failure, fit_steps, plans, preconditioning, show_text};
-use volproof_device::output::FileIdentity;
 use volproof_plan::{Plan, Step};
 use volproof_promise::fit::FitRequest;
 use volproof_record::exit::Exit;
@@ -41,10 +40,6 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     let promise = PromiseOptions::default();
     let options = RunOptions { asked: Some(asked), ..plans::options(&args.using) };
     let plan = preconditioning::add(plan, args.using.file.precondition, &promise, &options)?;
-    let inputs = args
-        .catalog
-        .iter()
-        .map(|path| (format!("--catalog {}", path.display()), FileIdentity::from_path(path)));
     let measurement = Measurement {
         plan,
         options,
@@ -52,7 +47,6 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
         output: &args.output,
         cross: None,
         earlier: None,
-        inputs: inputs.collect(),
     };
     if args.dry_run {
         return measurement.tell(forecast);

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::HistoryArgs;
 use crate::history_folder;
-use crate::run::{Failure, code_after_outputs, leftover, output, print, save_output, show_text};
+use crate::run::{
+    Failure, code_after_outputs, leftover, output, print, records_below, save_output, show_text,
+};
+use volproof_base::foreign_lines::in_one_line;
 use volproof_base::shell_word::shell_path;
 use volproof_device::output::{OutputFile, OutputKind, apart};
 use volproof_history::RunHistory;
@@ -18,7 +21,7 @@ use volproof_report::{history_sheets, history_text};
 /// Of input, and an output that cannot be written.
 pub fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     let folder = named_folder(args.folder.as_deref())?;
-    let mut sheets = opened(args)?;
+    let mut sheets = opened(args, &folder)?;
     let mut history = read(&folder)?;
     if let Some(id) = &args.volume {
         history.volumes.retain(|volume| volume.volume.as_ref().is_some_and(|volume| volume.contains(id)));
@@ -36,7 +39,8 @@ pub fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
         let text = serde_json::to_string_pretty(&history).map_err(|e| Failure::new(Exit::RunFailed, e))?;
         print(&(text + "\n"))
     } else {
-        show_text(&history_text::text(&history, &name))
+        history.damaged.iter_mut().for_each(|damaged| damaged.file = in_one_line(&damaged.file).into_owned());
+        show_text(&history_text::text(&history, &in_one_line(&name)))
     });
     code_after_outputs(done, Exit::Done)
 }
@@ -78,7 +82,7 @@ pub fn read(folder: &Path) -> Result<RunHistory, Failure> {
 }
 
 /// The outputs that were asked for.
-fn opened(args: &HistoryArgs) -> Result<Vec<(OutputFile, OutputKind)>, Failure> {
+fn opened(args: &HistoryArgs, folder: &Path) -> Result<Vec<(OutputFile, OutputKind)>, Failure> {
     let asked = [
         ("--html", &args.html, OutputKind::Html),
         ("--csv", &args.csv, OutputKind::Csv),
@@ -91,7 +95,8 @@ fn opened(args: &HistoryArgs) -> Result<Vec<(OutputFile, OutputKind)>, Failure> 
         }
     }
     let files: Vec<&OutputFile> = sheets.iter().map(|(file, _)| file).collect();
-    apart(&files, &[])?;
+    // The usual folder has no name on the command line.
+    apart(&files, &records_below("the history", folder))?;
     Ok(sheets)
 }
 

@@ -6,8 +6,8 @@ use crate::cli::MergeArgs;
 use crate::merge;
 use crate::run::results::{StoredSheets, place_told};
 use crate::run::sheet::Sheet;
-use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text};
-use volproof_device::output::{self, OutputFile, OutputKind};
+use crate::run::{Failure, chain, code_after_outputs, print, show_text};
+use volproof_device::output::{OutputFile, OutputKind};
 use volproof_judge as judge;
 use volproof_record::exit::Exit;
 use volproof_report::headline::Headline;
@@ -25,10 +25,7 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
             OutputFile::fresh("--output", Path::new("."), format!("volproof-fleet-{now}"), "json")?
         }
     };
-    let inputs: Vec<_> =
-        args.records.iter().chain(&args.promise.catalog).map(|path| input_of(path)).collect();
-    output::apart(&[&file], &inputs)?;
-    let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
+    let mut sheets = StoredSheets::open(&args.sheets)?;
     let prints = !file.is_stdout() && !sheets.takes_stdout();
     let record = merge::answer(&args.records, &args.promise).map_err(|e| Failure::input(chain(&e)))?;
     let mut sheet = Sheet::of_record(file);

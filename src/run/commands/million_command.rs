@@ -20,7 +20,6 @@ use crate::run::run_options::RunOptions;
 use volproof_base::doubt::Severity;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_device::device::Root;
-use volproof_device::output::FileIdentity;
 use volproof_engine::Headrooms;
 use volproof_fio::plan::JobDataFile;
 use volproof_host::topo::{QueueKind, Topology};
@@ -72,18 +71,9 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
                 + &headroom.map_or_else(String::new, |h| told(&h))
         }
     };
-    // Where a device is simulated, the plan has no target; the file that is named stays as it is all the same.
-    let named = (format!("the target {}", words.target.display()), FileIdentity::from_path(&words.target));
     let promise = Cow::Borrowed(&args.promise);
-    let measurement = Measurement {
-        plan,
-        options,
-        promise,
-        output: &args.output,
-        cross: None,
-        earlier: None,
-        inputs: vec![named],
-    };
+    let measurement =
+        Measurement { plan, options, promise, output: &args.output, cross: None, earlier: None };
     if args.dry_run {
         return measurement
             .tell(|plan, surveyed, judged_promise| foreword + &forecast(plan, surveyed, judged_promise));

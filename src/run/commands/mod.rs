@@ -28,12 +28,11 @@ mod tune_command;
 mod verdict_command;
 mod watch_command;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::slice::from_ref;
 
+use super::command_outputs::no_output_replaces;
 use super::{Failure, leftover, print, print_with_code};
-use crate::cli::CliCommand;
+use crate::cli::{Cli, CliCommand};
 use crate::device_tuning;
 use volproof_device::device::Root;
 use volproof_device::output::screen;
@@ -43,13 +42,16 @@ use volproof_host::tune::Places;
 ///
 /// # Errors
 /// With the message and exit code for the caller to print and return.
-pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
+pub fn main(cli: Cli) -> Result<ExitCode, Failure> {
+    let Cli { command, inputs } = cli;
     let places = Places::system();
     if !matches!(command, CliCommand::Restore(_)) {
         screen::say(&device_tuning::recover(&places));
         leftover::remove_traces(&Root::system());
     }
-    leftover::tell_of_outputs(read_results(&command).iter().map(PathBuf::as_path));
+    let read = inputs.iter().filter(|input| !input.is_target);
+    leftover::tell_of_outputs(read.map(|input| input.path.as_path()));
+    no_output_replaces(inputs);
     let exit = match command {
         CliCommand::Fio { arguments } => return fio::main(&arguments),
         CliCommand::Run(args) => run_command::run(&args),
@@ -82,24 +84,4 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Completions { shell } => print(&completions_command::script(shell)),
     };
     exit.map(ExitCode::from)
-}
-
-/// The Records and reports that a command reads.
-fn read_results(command: &CliCommand) -> &[PathBuf] {
-    match command {
-        CliCommand::Show(args) => &args.records,
-        CliCommand::Explain(args) => &args.words,
-        CliCommand::Merge(args) => &args.records,
-        CliCommand::Compare(args) => &args.results,
-        CliCommand::Size(args) => &args.files,
-        CliCommand::Report(args) => from_ref(&args.record),
-        CliCommand::Convert(args) => from_ref(&args.file),
-        CliCommand::Verdict(args) => from_ref(&args.judge.record),
-        CliCommand::Run(args) => args.resume.as_slice(),
-        CliCommand::Plan(args) => args.run.resume.as_slice(),
-        CliCommand::Sweep(args) => args.how.resume.as_slice(),
-        CliCommand::Slo(args) => args.how.resume.as_slice(),
-        CliCommand::Suite(args) => args.how.resume.as_slice(),
-        _ => &[],
-    }
 }

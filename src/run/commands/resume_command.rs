@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::course_question::inputs;
 use super::run_command::refuse_idle;
 use crate::cli::{RunArgs, TuneMode};
 use crate::crosscheck;
@@ -74,7 +73,6 @@ pub fn resumed<'a>(args: &'a RunArgs, path: &'a Path) -> Result<Resumed<'a>, Fai
         earlier: record.judged_promise,
         output: &args.output,
         cross: None,
-        inputs: inputs([("--resume", Some(path)), ("--catalog", args.promise.catalog.as_deref())]),
     })))
 }
 

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::compare_command;
-use super::course_question::inputs;
 use super::resume_command::{self, Resumed};
 use crate::cli::RunArgs;
-use crate::result_file;
+use crate::run::baseline::Baseline;
 use crate::run::measurement::{Cross, Measurement, Words, idle_without_promise};
 use crate::run::run_options::RunOptions;
-use crate::run::{Failure, baseline, fleet_start, plans, preconditioning, show_text};
+use crate::run::{Failure, fleet_start, plans, preconditioning, show_text};
 use crate::ui;
 use volproof_compare::{RunDesign, compare, load_differences};
 use volproof_plan::Plan;
@@ -37,21 +36,20 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         },
     };
     let Some(path) = &args.baseline else { return measurement.run(words) };
-    refuse_other_loads(path, &measurement.plan)?;
+    let baseline = Baseline::load(path)?;
+    if let Baseline::Record(record) = &baseline {
+        refuse_other_loads(path, record, &measurement.plan)?;
+    }
     let (exit, record) = measurement.run_to_record(words)?;
-    let gate = compare_with(args, path, &record).unwrap_or_else(|failure| {
+    let gate = compare_with(args, baseline, &record).unwrap_or_else(|failure| {
         failure.tell();
         Exit::Invalid
     });
     Ok(with_gate(exit, gate))
 }
 
-/// Refuses a baseline that no step of the plan can be held against, before anything is measured. A folder has one for each volume.
-fn refuse_other_loads(path: &Path, plan: &Plan) -> Result<(), Failure> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    let baseline = result_file::load_only(path).map_err(Failure::input)?;
+/// Refuses a baseline that no step of the plan can be held against, before anything is measured.
+fn refuse_other_loads(path: &Path, baseline: &Record, plan: &Plan) -> Result<(), Failure> {
     let mut other = Vec::new();
     for step in baseline.tests() {
         let Some(planned) = plan.steps.iter().find(|planned| planned.name == step.name) else { continue };
@@ -67,10 +65,11 @@ fn refuse_other_loads(path: &Path, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Compares a run with its baseline, and prints how it stands.
-fn compare_with(args: &RunArgs, path: &Path, record: &Record) -> Result<Exit, Failure> {
-    let before = baseline::records(path, &[record])?;
-    let before: Vec<&Record> = before.iter().collect();
-    let comparison = compare(&before, &[record], RunDesign::Groups, args.gate.gate)
+fn compare_with(args: &RunArgs, baseline: Baseline, record: &Record) -> Result<Exit, Failure> {
+    let before = baseline.records(&[record])?;
+    let before: Vec<_> = before.iter().map(Record::in_lines).collect();
+    let before: Vec<&Record> = before.iter().map(|record| &**record).collect();
+    let comparison = compare(&before, &[&*record.in_lines()], RunDesign::Groups, args.gate.gate)
         .map_err(|e| Failure::new(Exit::Invalid, e))?;
     if args.output.takes_stdout() {
         ui::tell(&compare_text::answer(&comparison));
@@ -120,7 +119,6 @@ pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
         earlier: None,
         output: &args.output,
         cross,
-        inputs: inputs([("--plan", args.what.plan.as_deref())]),
     })
 }
 

@@ -6,9 +6,11 @@ use crate::cli::{SheetArgs, ShowArgs};
 use crate::evidence_files;
 use crate::explain;
 use crate::result_file::{self, Found};
+use crate::run::leftover::tell_of_test_files;
 use crate::run::results::StoredSheets;
-use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text, tell_of_others};
+use crate::run::{Failure, chain, code_after_outputs, print, show_text, tell_of_others};
 use volproof_base::input;
+use volproof_record::State;
 use volproof_record::exit::Exit;
 use volproof_report::headline::Headline;
 use volproof_report::{csv, evidence_words, summary_text, watch_text};
@@ -90,7 +92,7 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     if let Found::Watch(history) = &found {
         return show_watch(args, path, history);
     }
-    let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
+    let mut sheets = StoredSheets::open(&args.sheets)?;
     if args.csv && sheets.takes_stdout() {
         return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
     }
@@ -106,6 +108,10 @@ fn one(args: &ShowArgs, path: &Path, i: usize) -> Result<(), Failure> {
     let evidence =
         evidence_files::beside(&args.evidence, &mut record).map_err(|e| Failure::input(chain(&e)))?;
     let evidence = evidence.as_ref().map(evidence_words::text).unwrap_or_default();
+    if record.state == State::Running {
+        let left = record.targets.iter().filter(|target| target.is_test_file());
+        left.filter_map(|target| target.path.parent()).for_each(tell_of_test_files);
+    }
     if words.is_none() {
         tell_of_others(path, &record);
     }

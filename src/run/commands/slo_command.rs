@@ -14,7 +14,7 @@ use volproof_record::exit::Exit;
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
-    ask(plan(args)?, &args.how, None)
+    ask(plan(args)?, &args.how)
 }
 
 /// The plan of a search.

@@ -20,7 +20,7 @@ use volproof_record::{CourseAnswer, Record, SuitePoint};
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
-    ask(plan(args)?, &args.how, args.reference.as_deref())
+    ask(plan(args)?, &args.how)
 }
 
 /// The plan of a suite.
@@ -45,7 +45,7 @@ pub fn of_name(
     load: (Step, bool),
     how: &CourseArgs,
 ) -> Result<Exit, Failure> {
-    ask(plan_of_name(name, targets, load, None, how)?, how, None)
+    ask(plan_of_name(name, targets, load, None, how)?, how)
 }
 
 fn plan_of_name(

@@ -12,7 +12,7 @@ use volproof_record::exit::Exit;
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
-    ask(plan(args)?, &args.how, None)
+    ask(plan(args)?, &args.how)
 }
 
 /// The plan of a sweep.

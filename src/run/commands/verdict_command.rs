@@ -3,7 +3,7 @@
 use crate::cli::VerdictCommand;
 use crate::result_file;
 use crate::run::results::StoredSheets;
-use crate::run::{Failure, chain, code_after_outputs, input_of, print, show_text};
+use crate::run::{Failure, chain, code_after_outputs, print, show_text};
 use crate::stored_verdict;
 use volproof_record::exit::Exit;
 
@@ -13,9 +13,7 @@ use volproof_record::exit::Exit;
 /// Of input, and an output that cannot be written.
 pub fn verdict(args: &VerdictCommand) -> Result<Exit, Failure> {
     let judge = &args.judge;
-    let inputs: Vec<_> =
-        std::iter::once(&judge.record).chain(&judge.promise.catalog).map(|path| input_of(path)).collect();
-    let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
+    let mut sheets = StoredSheets::open(&args.sheets)?;
     let mut record = result_file::load_only(&judge.record).map_err(Failure::input)?;
     let (text, exit) = stored_verdict::answer(judge, &mut record).map_err(|e| Failure::input(chain(&e)))?;
     let printed = match (sheets.takes_stdout(), judge.json) {

@@ -135,6 +135,43 @@ fn no_output_replaces_a_record_that_a_course_reads() {
     assert_eq!(std::fs::read(bench.path().join("good.json")).unwrap(), before);
 }
 
+/// Commands over the folder `runs`, the Record `r.json`, the target `f.dat` and the plan `p.toml`, and a file that each of them reads.
+const READING: [(&str, &str); 9] = [
+    ("run --plan p.toml --baseline r.json --json", "r.json"),
+    ("run --plan p.toml --baseline runs --csv", "runs/a.json"),
+    ("run --plan p.toml --baseline runs --json", "link.json"),
+    ("compare runs r.json --markdown", "runs/a.json"),
+    ("compare r.json runs/a.json --html", "link.json"),
+    ("compare --run 2 --records new --html p.toml --force -- --plan=p.toml -- f.dat --rw read", ""),
+    ("compare --run 2 --records new --markdown f.dat --force -- f.dat --rw read -- f.dat", ""),
+    ("history runs --sql", "runs/a.json"),
+    ("show r.json --evidence p.toml --junit", "p.toml"),
+];
+
+#[test]
+fn no_output_replaces_what_its_command_reads() {
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    bench.folder("runs");
+    let plan = "[[step]]\nname = 'a'\nrw = 'randread'\nruntime = '10ms'\nsimulate = { latency = '1ms' }\n";
+    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+    limited(&bench, "", "run --plan p.toml -q --json r.json").ended(0);
+    std::fs::copy(bench.path().join("r.json"), bench.path().join("runs/a.json")).unwrap();
+    std::os::unix::fs::symlink("runs/a.json", bench.path().join("link.json")).unwrap();
+    let read = ["f.dat", "r.json", "p.toml", "runs/a.json"];
+    let held = || read.map(|name| std::fs::read(bench.path().join(name)).unwrap());
+    let before = held();
+    for (line, output) in READING {
+        let force = if output.is_empty() { "" } else { " --force" };
+        let ran = limited(&bench, "", &format!("{line} {output}{force}")).ended(2);
+        let ran = ran.says(&["is the same file as"]);
+        assert_eq!(ran.out, "", "{line}: nothing is measured");
+    }
+    assert!(held() == before && !bench.path().join("new").exists());
+    // A new Record may lie beside the others.
+    limited(&bench, "", "run --plan p.toml --baseline r.json --json runs/new.json -q").ended(0);
+}
+
 /// Bytes by which two results of the same load differ: their times have more digits or fewer.
 const MARGIN: u64 = 64;
 
