@@ -87,6 +87,9 @@ pub enum WatchFrame {
 }
 
 impl WatchFrame {
+    /// No frame takes more in a file.
+    pub const LONGEST_BYTES: usize = HEAD + LONGEST;
+
     /// The bytes of the frame.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();

@@ -12,7 +12,7 @@ use crate::promise_options::judged_promise;
 use crate::run::watch_file::{WatchFile, total_of};
 use crate::run::watch_screen::WatchScreen;
 use crate::run::watched_disk::{WatchedDisk, disk_below, is_disk, lasting_key};
-use crate::run::{Failure, chain, end_signals, leftover, output, save_output, show_text};
+use crate::run::{Failure, chain, code_after_outputs, end_signals, leftover, output, show_text};
 use crate::ui;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
 use volproof_device::device::{self, Block, Facts, Root};
@@ -68,11 +68,12 @@ pub fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
     let screen = WatchScreen::begin(!args.no_live && std::io::stdout().is_terminal());
     let mut watch = RunningWatch::begin(root, header, file, history, metrics, screen)?;
     let watched = watch.run(args.length, &interrupts);
-    let ended = watch.end();
-    watched?;
-    let history = ended?;
-    let answer = WatchAnswer::of_history(&history);
-    show_text(&watch_text::answer(&history, &answer, None))
+    let printed = watch.end().and_then(|history| {
+        let answer = WatchAnswer::of_history(&history);
+        show_text(&watch_text::answer(&history, &answer, None))
+    });
+    let rescued = watch.file.rescue().map_or(Ok(Exit::Done), |lost| Err(Failure::new(Exit::RunFailed, lost)));
+    code_after_outputs([watched.map(|()| Exit::Done), rescued, printed], Exit::Done)
 }
 
 /// `SERIAL.watch` in this folder.
@@ -228,7 +229,7 @@ impl RunningWatch {
         let now = reading(began);
         let earlier = history.iter().flat_map(|history| &history.spans);
         let watcher = Watcher::begin(now, header.limits, earlier);
-        file.add(&[WatchFrame::Header(Box::new(header.clone()))])?;
+        tell(file.add(&[WatchFrame::Header(Box::new(header.clone()))]));
         Ok(RunningWatch {
             disk: WatchedDisk::attach(&root, &header.disk),
             root,
@@ -315,13 +316,19 @@ impl RunningWatch {
     fn keep(&mut self, now: ClockReading) -> Result<(), Failure> {
         let frames = self.watcher.take_frames();
         if !frames.is_empty() {
-            self.file.add(&frames)?;
+            tell(self.file.add(&frames));
+            if self.file.is_overdue() {
+                return Err(Failure::new(
+                    Exit::RunFailed,
+                    "the watch ends: no more may wait for room on the disk",
+                ));
+            }
             self.count(&frames);
             self.screen.added(&frames);
         }
         if now.elapsed >= self.next_shortening {
             self.next_shortening = Nanos(now.elapsed.0 + SHORTEN_EVERY.0);
-            self.file.shorten(now.unix_ms)?;
+            tell(self.file.shorten(now.unix_ms).err().map(|e| chain(&e)));
         }
         if now.elapsed >= self.next_metrics {
             self.next_metrics = Nanos(now.elapsed.0 + METRICS_EVERY.0);
@@ -349,11 +356,14 @@ impl RunningWatch {
         };
         let Some(file) = &mut self.metrics else { return };
         let text = watch_metrics::openmetrics(&now);
-        let saved = save_output(file, &|out| out.write_all(text.as_bytes()));
-        if let Err(failure) = saved
-            && !std::mem::replace(&mut self.has_told_of_metrics, true)
+        // The figures of a moment need no second place: the next ones come soon.
+        let saved = file.save(&|out| out.write_all(text.as_bytes()));
+        let had_told = std::mem::replace(&mut self.has_told_of_metrics, saved.is_err());
+        if let Err(e) = saved
+            && !had_told
         {
-            failure.tell();
+            let name = file.path().display();
+            ui::tell(&format!("{name} could not be saved: {e}; the watch tries again every 15 s"));
         }
     }
 
@@ -365,8 +375,15 @@ impl RunningWatch {
         self.screen.end();
         self.count(&frames);
         self.save_metrics();
-        self.file.add(&frames)?;
+        tell(self.file.add(&frames));
         Ok(self.file.history()?)
+    }
+}
+
+/// Tells the user what there is to tell.
+fn tell(remark: Option<String>) {
+    if let Some(remark) = remark {
+        ui::tell(&remark);
     }
 }
 
