@@ -38,9 +38,12 @@ impl LevelShift {
 /// The changes in a series of values, by the places of their runs.
 pub fn level_changes(figure: ComparedFigure, points: &[SeriesPoint], runs: &[HistoryRun]) -> Vec<LevelShift> {
     let least = if figure.less_is_better() { LEAST_OF_LATENCY } else { LEAST_OF_RATE };
+    let all: Vec<f64> = points.iter().map(|point| point.value).collect();
+    let points: Vec<SeriesPoint> =
+        change::without_events(&all).into_iter().map(|place| points[place]).collect();
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let mut changes = Vec::new();
-    for found in change::points(&values, SHORTEST, least) {
+    for found in change::points_of_runs(&values, SHORTEST, least) {
         let facts = |place: usize| [runs[points[place].run].line.surroundings.clone()];
         changes.push(LevelShift {
             run: points[found.index].run,

@@ -36,6 +36,11 @@ fn run(number: usize, value: f64, kernel: &str) -> IndexedFile {
 
 /// Runs whose level is `step` times as high from `at` on.
 fn series(runs: usize, at: usize, step: f64, seed: u64) -> VolumeHistory {
+    dip(runs, at..runs, step, seed)
+}
+
+/// Runs whose level is `step` times as high in a part of them.
+fn dip(runs: usize, part: std::ops::Range<usize>, step: f64, seed: u64) -> VolumeHistory {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut normal = || {
         let uniform = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
@@ -43,7 +48,7 @@ fn series(runs: usize, at: usize, step: f64, seed: u64) -> VolumeHistory {
     };
     let mut files = Vec::new();
     for number in 0..runs {
-        let (level, kernel) = if number < at { (1.0, "6.8") } else { (step, "6.12") };
+        let (level, kernel) = if part.contains(&number) { (step, "6.12") } else { (1.0, "6.8") };
         files.push(run(number, 100_000.0 * level * (1.0 + SPREAD * normal()), kernel));
     }
     RunHistory::of_files(&files).volumes.remove(0)
@@ -64,7 +69,43 @@ fn a_step_of_3_percent_in_30_runs_is_found_and_its_cause_named() {
             assert_eq!(history.last_segment().len(), 30 - at);
         }
     }
+    println!("{found} of 100 steps, {in_place} in place");
     assert!(found >= 95 && in_place >= 80, "{found} of 100 steps are found, {in_place} at their run");
+}
+
+/// The runs of the steps of the rate.
+fn steps(history: &VolumeHistory) -> Vec<usize> {
+    history.series[0].changes.iter().map(|change| change.run).collect()
+}
+
+#[test]
+fn a_dip_is_found_where_it_begins_and_where_it_ends() {
+    for (length, step) in [(2, 0.9), (2, 1.1), (4, 0.8), (4, 0.95), (5, 0.9), (10, 0.97), (10, 0.9)] {
+        let mut found = 0;
+        for seed in 0..100 {
+            // Five runs on either side at least.
+            let from = 5 + seed as usize % (30 - length - 9);
+            let history = dip(30, from..from + length, step, 3000 + seed);
+            found += usize::from(steps(&history) == [from, from + length]);
+        }
+        println!("{length} runs at {step}: {found} of 100");
+        // Two runs are few for a test of two means, and 3 % is four times the spread.
+        let least = if length == 2 || step == 0.97 { 70 } else { 90 };
+        assert!(found >= least, "{found} of 100 dips to {step} of {length} runs");
+    }
+}
+
+#[test]
+fn the_last_two_runs_are_a_level_and_one_run_alone_is_none() {
+    let (mut level, mut alone) = (0, 0);
+    for seed in 0..100 {
+        level += usize::from(steps(&dip(30, 28..30, 0.9, 5000 + seed)) == [28]);
+        let at = [0, 29, 2 + seed as usize % 26][seed as usize % 3];
+        alone += usize::from(!steps(&dip(30, at..at + 1, 0.9, 6000 + seed)).is_empty());
+    }
+    println!("{level} of 100 levels, {alone} of 100 single runs");
+    assert!(level >= 95, "{level} of 100 levels of two runs");
+    assert!(alone <= 5, "{alone} of 100 single runs");
 }
 
 #[test]
@@ -72,6 +113,7 @@ fn flat_series_have_few_steps() {
     for runs in [6, 12, 30, 100] {
         let flat = (1000..2000).map(|seed| series(runs, runs, 1.0, seed));
         let alarms = flat.filter(|history| history.series.iter().any(|one| !one.changes.is_empty())).count();
+        println!("{alarms} of 1000 flat series of {runs} runs");
         assert!(alarms <= 50, "{alarms} of 1000 series of {runs} runs");
     }
 }

@@ -4,6 +4,9 @@
 //! 2301.03034). Candidates pass with a p of up to ten times the limit. Then the point with the highest p is dropped and its neighbours are
 //! tested again, until the p of every point is within the limit.
 //!
+//! Between runs, whose values are independent, the points are those of the cheapest way to cut a series into levels: least squares, and a penalty
+//! for each level (optimal partitioning: Jackson and others 2005, arXiv math/0309285).
+//!
 //! The last test does not take the values as independent: their number is divided by the correlation time of the residuals around the two
 //! levels. Slow noise within a run would look like changes of level. False alarms are simulated in `tests/simulated/stats/change.rs`. Values have no
 //! unit here.
@@ -17,6 +20,12 @@ use super::spread::{FEWEST, correlation_time};
 
 /// Largest p at which a difference counts as a change (Hunter's default).
 const P_VALUE: f64 = 0.001;
+/// What a level costs, in variances of the noise for each unit of the logarithm of the number of values.
+const PENALTY: f64 = 2.0;
+/// The median of the differences of neighbours, in standard deviations of normal noise.
+const MEDIAN_OF_DIFFERENCES: f64 = 0.953_9;
+/// A value that lies by so many standard deviations above both its neighbours, or below both, is an event.
+const EVENT: f64 = 6.0;
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,6 +65,80 @@ pub fn points(series: &[f64], shortest: usize, magnitude: f64) -> Vec<Point> {
     split(series, 0, series.len(), shortest.max(2), &mut found);
     found.sort_unstable();
     prune(series, magnitude, found)
+}
+
+/// The same of values that are independent, as those of runs are: a dip in the middle is found too, which one cut after the other does not see. Slow
+/// noise would look like levels.
+pub fn points_of_runs(series: &[f64], shortest: usize, magnitude: f64) -> Vec<Point> {
+    prune(series, magnitude, levels(series, shortest.max(2)))
+}
+
+/// The places of the values that are no event: one value alone that lies far above or far below its neighbours. At an end one neighbour tells.
+pub fn without_events(series: &[f64]) -> Vec<usize> {
+    let far = EVENT * noise(series);
+    let is_event = |i: usize| {
+        let before = i.checked_sub(1).map(|before| series[i] - series[before]);
+        let after = series.get(i + 1).map(|after| series[i] - after);
+        let sides = [before.or(after).unwrap_or(0.0), after.or(before).unwrap_or(0.0)];
+        far > 0.0 && (sides.iter().all(|by| *by > far) || sides.iter().all(|by| *by < -far))
+    };
+    (0..series.len()).filter(|i| !is_event(*i)).collect()
+}
+
+/// The standard deviation of the noise around the levels, from the differences of neighbours: changes of level are few among them.
+fn noise(series: &[f64]) -> f64 {
+    let mut differences: Vec<f64> = series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    differences.sort_unstable_by(f64::total_cmp);
+    let median = differences.get(differences.len() / 2).copied().unwrap_or(0.0);
+    if median > 0.0 {
+        return median / MEDIAN_OF_DIFFERENCES;
+    }
+    // Half of the values are as the one before them.
+    let squares: f64 = differences.iter().map(|by| by * by).sum();
+    (squares / 2.0 / differences.len().max(1) as f64).sqrt()
+}
+
+/// The first values of all levels but the first, by the least squares with a penalty for each level.
+fn levels(series: &[f64], shortest: usize) -> Vec<usize> {
+    let n = series.len();
+    if n < 2 * shortest {
+        return Vec::new();
+    }
+    let penalty = PENALTY * noise(series).powi(2) * (n as f64).ln();
+    let (sums, squares) = running_sums(series);
+    // For the values up to each: the least cost, and where the last level begins.
+    let mut best = vec![(f64::INFINITY, 0); n + 1];
+    best[0].0 = -penalty;
+    for end in shortest..=n {
+        for from in 0..=end - shortest {
+            let sum = sums[end] - sums[from];
+            let around = squares[end] - squares[from] - sum * sum / (end - from) as f64;
+            let cost = best[from].0 + around.max(0.0) + penalty;
+            if cost < best[end].0 {
+                best[end] = (cost, from);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let mut at = best[n].1;
+    while at > 0 {
+        found.push(at);
+        at = best[at].1;
+    }
+    found.reverse();
+    found
+}
+
+/// Sums of the values before each place, and of their squares, around the mean: no digits are lost.
+fn running_sums(series: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let middle = mean(series);
+    let (mut sums, mut squares) = (vec![0.0], vec![0.0]);
+    for value in series {
+        let by = value - middle;
+        sums.push(sums[sums.len() - 1] + by);
+        squares.push(squares[squares.len() - 1] + by * by);
+    }
+    (sums, squares)
 }
 
 /// The split between two levels that leaves the least squares around them, if there is room for one.
