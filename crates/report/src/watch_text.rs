@@ -174,9 +174,17 @@ pub fn spell(spell: &Spell) -> String {
 }
 
 fn account(history: &WatchHistory, answer: &WatchAnswer) -> String {
-    let minutes = &answer.total.account;
+    let minutes = &answer.owed;
+    let open = match minutes.undecided {
+        0 => String::new(),
+        open => format!(
+            "; {} min not decided: requests were in flight all the time, and the volume gave less than promised",
+            grouped(open)
+        ),
+    };
     let Some(account) = &answer.account else {
         return match (history.header.limits, minutes.with_demand) {
+            (Some(_), 0) if minutes.undecided > 0 => format!("no minute is decided{open}"),
             (_, 0) => "no minute with demand".into(),
             (None, _) => "none: without --promise nothing is owed".into(),
             (Some(_), _) => {
@@ -194,7 +202,7 @@ fn account(history: &WatchHistory, answer: &WatchAnswer) -> String {
     };
     let share = |share: f64| format!("{:.2} %", (share * 1e4).floor() / 1e2);
     format!(
-        "{} min with demand, {} kept 90 %: {}, at least {} (95 %); promise {}: {word}",
+        "{} min with demand, {} kept 90 %: {}, at least {} (95 %); promise {}: {word}{open}",
         grouped(minutes.with_demand),
         grouped(minutes.kept),
         share(account.share),
@@ -244,6 +252,15 @@ fn notes(history: &WatchHistory, answer: &WatchAnswer) -> String {
         if bytes > 0 {
             text += &row("note", &format!("{} {words}", counted(bytes as u64, "byte")));
         }
+    }
+    if history.repeated_spans > 0 {
+        let repeated = counted(history.repeated_spans as u64, "minute");
+        text += &row("note", &format!("{repeated} of the file repeat an earlier one and do not count"));
+    }
+    if let Some(since) = history.spans.get(history.first_span()).filter(|_| !history.earlier.is_empty()) {
+        let since = moment(since.start_unix_ms);
+        text +=
+            &row("note", &format!("the promise was another before {since} UTC: the account begins there"));
     }
     text
 }

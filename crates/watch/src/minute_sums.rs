@@ -49,6 +49,7 @@ pub struct MinuteSums {
     span: WatchSpan,
     demand: Box<[DemandSums; DEMAND_BUCKETS * SIZE_CLASSES]>,
     latency: Box<[u64; LATENCY_BUCKETS]>,
+    held: Nanos,
 }
 
 impl MinuteSums {
@@ -58,7 +59,13 @@ impl MinuteSums {
             span: WatchSpan { start_unix_ms: at.unix_ms, ..WatchSpan::default() },
             demand: Box::new([DemandSums::default(); DEMAND_BUCKETS * SIZE_CLASSES]),
             latency: Box::new([0; LATENCY_BUCKETS]),
+            held: Nanos(0),
         }
+    }
+
+    /// Adds time in which requests were in flight and the volume gave less than promised.
+    pub fn add_held(&mut self, time: Nanos) {
+        self.held.0 += time.0;
     }
 
     /// The time that its samples cover.
@@ -122,7 +129,7 @@ impl MinuteSums {
         let latencies = self.latency.iter().enumerate().filter(|(_, ios)| **ios > 0);
         span.latency = latencies.map(|(bucket, ios)| (bucket as u8, *ios)).collect();
         span.fold();
-        span.judge_minute(missed_before);
+        span.judge_minute(missed_before, self.held);
         span
     }
 }

@@ -80,6 +80,21 @@ pub struct JudgedSample<'a> {
     pub wait: Nanos,
 }
 
+impl JudgedSample<'_> {
+    /// Requests were in flight, the disk was busy, and the volume gave less than promised: whether it held them back is not known.
+    pub fn is_held(&self) -> bool {
+        self.least_in_flight > 0 && self.is_busy() && self.gives_less()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.active.0 as f64 >= BUSY * self.sample.length.0 as f64
+    }
+
+    fn gives_less(&self) -> bool {
+        self.share.is_some_and(|share| share < KEPT_SHARE)
+    }
+}
+
 /// A spell that goes on.
 #[derive(Clone, Copy, Debug)]
 struct OpenSpell {
@@ -182,9 +197,7 @@ fn is_slow(judged: &JudgedSample<'_>) -> bool {
     }
     let [read, write] = [counts[Direction::Read], counts[Direction::Write]];
     let latency = read.latency.0.saturating_add(write.latency.0).checked_div(read.ios + write.ios);
-    let is_busy = judged.active.0 as f64 >= BUSY * judged.sample.length.0 as f64;
-    let gives_less = judged.share.is_some_and(|share| share < KEPT_SHARE);
-    is_busy && gives_less && latency.is_some_and(|latency| latency >= judged.wait.0)
+    judged.is_busy() && judged.gives_less() && latency.is_some_and(|latency| latency >= judged.wait.0)
 }
 
 impl OpenSpell {

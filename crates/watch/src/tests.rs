@@ -168,7 +168,9 @@ fn short_file() -> Vec<u8> {
     let note = WatchNote { at_unix_ms: START, kind: WatchNoteKind::DeviceCameBack, length_ns: 7 };
     bytes.extend(WatchFrame::Note(note).encode());
     let throttled = Some(ThrottleTimes { volume_ns: Nanos(1), ios: 5, ..ThrottleTimes::default() });
-    bytes.extend(WatchFrame::Span(Box::new(WatchSpan { throttled, ..WatchSpan::default() })).encode());
+    let start_unix_ms = START + 2 * 86_400_000;
+    let span = WatchSpan { start_unix_ms, throttled, ..WatchSpan::default() };
+    bytes.extend(WatchFrame::Span(Box::new(span)).encode());
     bytes
 }
 
@@ -354,6 +356,93 @@ fn old_minutes_become_hours_with_the_same_sums() {
     assert!((0.7..1.4).contains(&(b / a)), "{a} {b}");
 }
 
+/// The frames of a file behind its first line.
+fn frames(file: &[u8]) -> Vec<WatchFrame> {
+    let (mut at, mut frames) = (MAGIC.len(), Vec::new());
+    while let Some((frame, length)) = WatchFrame::decode(&file[at..]) {
+        frames.extend(frame);
+        at += length;
+    }
+    frames
+}
+
+fn written(frames: &[WatchFrame]) -> Vec<u8> {
+    let bytes = frames.iter().flat_map(WatchFrame::encode);
+    MAGIC.iter().copied().chain(bytes).collect()
+}
+
+#[test]
+fn a_span_belongs_to_the_start_before_it() {
+    let watched = frames(&file(6, 1, false, &[]));
+    let mut both = watched.clone();
+    both.push(WatchFrame::Header(Box::new(header(true))));
+    let history = WatchHistory::read(&written(&both)).unwrap();
+    let answer = WatchAnswer::of_history(&history);
+    assert_eq!((answer.owed, answer.account), (MinuteAccount::default(), None), "none under the promise");
+    assert_eq!(answer.total.account.with_demand, 1440, "they are told all the same");
+    let ten_days = 10 * 86_400_000;
+    let later = frames(&file(7, 1, true, &[])).into_iter().map(|frame| match frame {
+        WatchFrame::Span(mut span) => {
+            span.start_unix_ms += ten_days;
+            WatchFrame::Span(span)
+        }
+        other => other,
+    });
+    both.extend(later);
+    let history = WatchHistory::read(&written(&both)).unwrap();
+    assert_eq!(WatchAnswer::of_history(&history).owed.with_demand, 1440);
+    let hours = history.with_hours(START + 4 * ten_days).unwrap();
+    let hours = WatchHistory::read(&hours).unwrap();
+    assert_eq!(hours.earlier.iter().map(|(_, end)| *end).collect::<Vec<_>>(), [24]);
+    assert_eq!(WatchAnswer::of_history(&hours).owed, WatchAnswer::of_history(&history).owed);
+}
+
+#[test]
+fn requests_in_flight_all_the_time_below_the_promise_are_never_kept() {
+    for (rate, depth) in [(300.0, 16.0), (100.0, 2.0), (2500.0, 64.0), (2990.0, 32.0)] {
+        let mut fields = [0.0; 17];
+        let header = header(true);
+        let mut watcher = Watcher::begin(at(0), header.limits, std::iter::empty());
+        for tenth in 0..6000 {
+            // Each request takes its place in the queue: Little's law.
+            fields[0] += rate / 10.0;
+            fields[2] += rate / 10.0 * 8.0;
+            fields[3] += depth * 100.0;
+            (fields[8], fields[9]) = (depth, fields[9] + 100.0);
+            watcher.sample(at(tenth), StatCounters::from_fields(fields.map(|field: f64| field as u64)));
+        }
+        watcher.finish(at(6000));
+        let mut account = MinuteAccount::default();
+        for frame in watcher.take_frames() {
+            let WatchFrame::Span(span) = frame else { panic!("{frame:?}") };
+            account.add(&span.account);
+        }
+        let kept = if rate > 0.9 * IOPS { 10 } else { 0 };
+        assert_eq!((account.kept, account.undecided), (kept, 10 - kept), "{rate}/s: {account:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn frames_that_come_again_count_once(places in prop::collection::vec(1usize..1400, 1..60), whole in any::<bool>()) {
+        let frames = frames(&short_file());
+        let once = WatchHistory::read(&written(&frames)).unwrap();
+        let mut again = frames.clone();
+        if whole {
+            again.extend(frames.clone());
+        }
+        for place in places {
+            let copy = again[place].clone();
+            again.insert(place, copy);
+        }
+        let twice = WatchHistory::read(&written(&again)).unwrap();
+        prop_assert_eq!(&twice.spans, &once.spans);
+        prop_assert_eq!(&twice.spells, &once.spells);
+        prop_assert_eq!(WatchAnswer::of_history(&twice), WatchAnswer::of_history(&once));
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..500), place in 0usize..2000) {
@@ -380,7 +469,13 @@ proptest! {
                 most_bytes: n[5],
                 degraded_ns: Nanos(n[6]),
                 throttled: Some(ThrottleTimes { volume_ns: Nanos(n[7]), ios: n[8], kernel_ios: n[9], ..Default::default() }),
-                account: MinuteAccount { with_demand: n[10], kept: n[11], missed_runs: n[12], spells: n[13] },
+                account: MinuteAccount {
+                    with_demand: n[10],
+                    kept: n[11],
+                    missed_runs: n[12],
+                    spells: n[13],
+                    undecided: n[5],
+                },
                 ..WatchSpan::default()
             };
             span.counts[1] = DirectionIos { ios: n[14], bytes: n[15], latency_ms: n[16] };
@@ -391,10 +486,13 @@ proptest! {
         let mut file = MAGIC.to_vec();
         file.extend(WatchFrame::Header(Box::new(header(true))).encode());
         for span in &spans {
-            file.extend(WatchFrame::Span(Box::new(span.clone())).encode());
+            let frame = WatchFrame::Span(Box::new(span.clone()));
+            let bytes = frame.encode();
+            prop_assert_eq!(WatchFrame::decode(&bytes), Some((Some(frame), bytes.len())));
+            file.extend(bytes);
         }
         let history = WatchHistory::read(&file).unwrap();
-        prop_assert_eq!(&history.spans, &spans);
+        prop_assert_eq!(history.spans.len() + history.repeated_spans, spans.len());
         let _ = (WatchAnswer::of_history(&history), history.with_hours(0));
         let _ = Watcher::begin(at(0), None, spans.iter());
     }

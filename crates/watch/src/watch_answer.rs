@@ -60,6 +60,8 @@ pub struct WatchAnswer {
     pub throttled_hour: Option<(u32, u32)>,
     /// Degraded spells that the file tells of, the longest first.
     pub spells: Vec<Spell>,
+    /// The minutes of the account: those under the promise of the last start.
+    pub owed: MinuteAccount,
     /// The account; none where no share of the time is promised, or nothing was asked for.
     pub account: Option<AccountAnswer>,
 }
@@ -69,6 +71,9 @@ impl WatchAnswer {
     pub fn of_history(history: &WatchHistory) -> WatchAnswer {
         let mut total = WatchSpan::default();
         history.spans.iter().for_each(|span| total.merge(span));
+        let mut owed = MinuteAccount::default();
+        let first = history.first_span().min(history.spans.len());
+        history.spans[first..].iter().for_each(|span| owed.add(&span.account));
         let ends = history.spans.first().zip(history.spans.last());
         let throttled = total.throttled;
         let others = throttled.and_then(|times| other_ios(&times));
@@ -79,20 +84,17 @@ impl WatchAnswer {
             spells.iter_mut().for_each(|spell| (spell.kind, spell.has_page) = (SpellKind::Degraded, false));
         }
         WatchAnswer {
-            between: ends.map(|(first, last)| (first.start_unix_ms, end_ms(last))),
+            between: ends.map(|(first, last)| (first.start_unix_ms, last.end_ms())),
             demand: demand(history, &total),
             throttled: throttled.filter(|_| others.is_none()),
             others,
             throttled_hour: throttled_hour(&history.spans),
             spells,
-            account: history.header.share_of_time.and_then(|promised| account(promised, &total.account)),
+            owed,
+            account: history.header.share_of_time.and_then(|promised| account(promised, &owed)),
             total,
         }
     }
-}
-
-fn end_ms(span: &WatchSpan) -> i64 {
-    span.start_unix_ms.saturating_add((span.covered_ns.0 / 1_000_000) as i64)
 }
 
 fn other_ios(times: &ThrottleTimes) -> Option<f64> {

@@ -215,6 +215,7 @@ fn write_span(span: &WatchSpan, to: &mut Vec<u8>) {
         put(&[times.volume_ns.0, times.instance_ns.0, times.volume_spells, times.instance_spells]);
         put(&[times.ios, times.kernel_ios]);
     }
+    put(&[account.undecided]);
 }
 
 fn read_span(body: &[u8]) -> Option<WatchSpan> {
@@ -229,7 +230,7 @@ fn read_span(body: &[u8]) -> Option<WatchSpan> {
         in_flight_ns: in_flight,
         most_ios,
         most_bytes,
-        account: MinuteAccount { with_demand, kept, missed_runs, spells },
+        account: MinuteAccount { with_demand, kept, missed_runs, spells, undecided: 0 },
         ..WatchSpan::default()
     };
     for counts in &mut span.counts {
@@ -251,5 +252,7 @@ fn read_span(body: &[u8]) -> Option<WatchSpan> {
         span.throttled =
             Some(ThrottleTimes { volume_ns, instance_ns, volume_spells, instance_spells, ios, kernel_ios });
     }
+    // Earlier versions ended here.
+    span.account.undecided = from.next().unwrap_or(0);
     Some(span)
 }

@@ -106,7 +106,7 @@ impl ThrottleTimes {
 /// Minutes, and how many of them were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinuteAccount {
-    /// Minutes in which a read or write came back or was waited for.
+    /// Minutes in which a read or write came back or was waited for, and that are decided.
     pub with_demand: u64,
     /// Those of them in which the volume was degraded for at most a tenth of the time.
     pub kept: u64,
@@ -114,6 +114,20 @@ pub struct MinuteAccount {
     pub missed_runs: u64,
     /// Degraded spells that ended.
     pub spells: u64,
+    /// Minutes that are not decided: requests were in flight all the time, the volume gave less than promised, and no longer wait than usual tells
+    /// whether it held them back.
+    pub undecided: u64,
+}
+
+impl MinuteAccount {
+    /// Adds later minutes.
+    pub(crate) fn add(&mut self, more: &MinuteAccount) {
+        add(&mut self.with_demand, more.with_demand);
+        add(&mut self.kept, more.kept);
+        add(&mut self.missed_runs, more.missed_runs);
+        add(&mut self.spells, more.spells);
+        add(&mut self.undecided, more.undecided);
+    }
 }
 
 /// A minute of a watch, or the sum of several.
@@ -178,11 +192,21 @@ impl WatchSpan {
         self.degraded_ns.0.saturating_mul(KEPT_PART) <= self.covered_ns.0
     }
 
-    /// Makes the account of a single minute.
-    pub(crate) fn judge_minute(&mut self, missed_before: bool) {
+    /// When it ended, in milliseconds since 1970. An hour ends with its hour at the latest: a clock that was set back gives it more minutes.
+    pub(crate) fn end_ms(&self) -> i64 {
+        let end = self.start_unix_ms.saturating_add((self.covered_ns.0 / 1_000_000) as i64);
+        let hour_ends = self.start_unix_ms.div_euclid(HOUR_MS).saturating_add(1).saturating_mul(HOUR_MS);
+        if self.covered_ns.0 > 2 * MINUTE.0 { end.min(hour_ends) } else { end }
+    }
+
+    /// Makes the account of a single minute. `held` is the time in which requests were in flight and the volume gave less than promised.
+    pub(crate) fn judge_minute(&mut self, missed_before: bool, held: Nanos) {
+        let unheld = Nanos(self.covered_ns.0.saturating_sub(held.0));
+        let is_open = self.keeps() && unheld.0.saturating_mul(KEPT_PART) <= self.covered_ns.0;
         // Requests that never came back were asked for too.
-        let has_demand = self.ios() > 0 || !self.degraded_ns.is_zero();
+        let has_demand = !is_open && (self.ios() > 0 || !self.degraded_ns.is_zero());
         self.account = MinuteAccount {
+            undecided: u64::from(is_open && !self.covered_ns.is_zero()),
             with_demand: u64::from(has_demand),
             kept: u64::from(has_demand && self.keeps()),
             missed_runs: u64::from(has_demand && !self.keeps() && !missed_before),
@@ -204,10 +228,7 @@ impl WatchSpan {
         if let Some(more) = &later.throttled {
             self.throttled.get_or_insert_default().add(more);
         }
-        add(&mut self.account.with_demand, later.account.with_demand);
-        add(&mut self.account.kept, later.account.kept);
-        add(&mut self.account.missed_runs, later.account.missed_runs);
-        add(&mut self.account.spells, later.account.spells);
+        self.account.add(&later.account);
         self.fold();
     }
 

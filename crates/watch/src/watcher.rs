@@ -147,14 +147,18 @@ impl Watcher {
         self.index += 1;
         self.minute.add(&sample);
         self.count_second(&sample);
-        let told = self.detector.sample(JudgedSample {
+        let judged = JudgedSample {
             sample: &sample,
             began: then,
             active,
             least_in_flight: counters.in_flight().min(earlier.in_flight()),
             share: self.limits().map(|limits| limits.share(&sample)),
             wait: self.usual.wait(),
-        });
+        };
+        if judged.is_held() {
+            self.minute.add_held(length);
+        }
+        let told = self.detector.sample(judged);
         self.take(told);
         if self.minute.covered() >= MINUTE {
             self.close_minute(now);
