@@ -27,6 +27,11 @@ const SLOT_SECONDS: f64 = 0.1;
 /// Means over more than this hide bursts.
 const HIDES_BURSTS: f64 = 1.0;
 
+/// The minutes of a watch lie by no more than this further apart than they last.
+const UNEVEN: f64 = 1.01;
+/// A shorter time without data is that between two readings.
+const LEAST_TOLD: f64 = 1.0;
+
 /// What is asked of the files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DemandChoice<'a> {
@@ -54,6 +59,8 @@ struct Gathered {
     metrics: Vec<MetricSeries>,
     /// Files that are watches.
     watches: usize,
+    /// The time between the minutes of watches in which nothing was watched.
+    unwatched_seconds: f64,
     /// The end of the parts.
     end: f64,
 }
@@ -68,13 +75,20 @@ pub fn demand_of_files(paths: &[PathBuf], choice: DemandChoice) -> anyhow::Resul
         gathered.file(path, choice)?;
     }
     gathered.of_metrics(choice)?;
-    let Gathered { parts, mut lower_bounds, promise, watches, .. } = gathered;
+    let Gathered { parts, mut lower_bounds, promise, watches, unwatched_seconds, .. } = gathered;
     lower_bounds.dedup();
     let sample_seconds = (watches == paths.len()).then_some(SLOT_SECONDS);
     let mut demand = Demand { lower_bounds, sample_seconds, ..Demand::of_parts(&parts) };
     let Some(summary) = demand.summary() else {
         bail!("the files tell of no I/O: nothing is asked of a volume")
     };
+    demand.unknown_seconds += unwatched_seconds;
+    if demand.unknown_seconds >= LEAST_TOLD {
+        let length = Nanos((demand.unknown_seconds * 1e9) as u64).clock();
+        demand.lower_bounds.push(format!(
+            "of {length} in between nothing is known: it is left out, and no credits are earned in it"
+        ));
+    }
     if summary.moment_seconds > HIDES_BURSTS {
         let length = significant(summary.moment_seconds);
         demand.lower_bounds.push(format!("means over {length} s hide what is shorter"));
@@ -138,11 +152,15 @@ impl Gathered {
             self.promise = Some(judged.promise.clone());
         }
         let starts: Option<Vec<f64>> = record.steps.iter().map(started).collect();
-        let (mut parts, mut end) = (Vec::new(), 0.0);
+        let (mut parts, mut end): (Vec<DemandPart>, f64) = (Vec::new(), 0.0);
         for (i, step) in record.steps.iter().enumerate() {
             let start = starts.as_ref().map_or(end, |starts| starts[i]);
+            // Between its steps a run asks for nothing.
+            if i > 0 && start > end {
+                parts.push(DemandPart { start: end, moments: vec![DemandMoment::idle(start - end)] });
+            }
             let moments = moments_of(step);
-            end = start + moments.iter().map(|m| m.seconds).sum::<f64>();
+            end = end.max(start + moments.iter().map(|m| m.seconds).sum::<f64>());
             parts.push(DemandPart { start, moments });
             self.lower_bounds.extend(held_back(step));
         }
@@ -152,7 +170,8 @@ impl Gathered {
 
     /// The disk of a log.
     fn disk(&mut self, origin: &str, disks: &[DiskSeries], choice: DemandChoice) -> anyhow::Result<()> {
-        let is_used = |d: &&DiskSeries| d.tables.iter().any(|t| t.iops[0] + t.iops[1] > 0.0);
+        let is_used =
+            |d: &&DiskSeries| d.tables.iter().any(|t| t.activity.iops[0] + t.activity.iops[1] > 0.0);
         let used: Vec<&DiskSeries> = disks.iter().filter(is_used).collect();
         let names: Vec<&str> = disks.iter().map(|d| d.disk.as_str()).collect();
         let found = match choice.disk {
@@ -168,9 +187,17 @@ impl Gathered {
                 "{origin} has one table, which counts since the machine started: let iostat -x 1 run for longer"
             );
         }
-        let moments = found.tables.iter().map(|table| moment_of_table(table, choice.interval)).collect();
-        self.add(vec![DemandPart { start: 0.0, moments }]);
-        if found.tables[0].length_is_assumed && choice.interval.is_none() {
+        let mut parts = vec![DemandPart::default()];
+        for table in &found.tables {
+            if !table.unknown_before.is_zero() {
+                let start = parts[parts.len() - 1].end() + table.unknown_before.as_seconds();
+                parts.push(DemandPart { start, moments: Vec::new() });
+            }
+            let last = parts.len() - 1;
+            parts[last].moments.push(moment_of_table(&table.activity, choice.interval));
+        }
+        self.add(parts);
+        if found.tables[0].activity.length_is_assumed && choice.interval.is_none() {
             self.lower_bounds.push(
                 "iostat printed no times: an interval of 1 s is assumed, --interval says another".into(),
             );
@@ -181,6 +208,7 @@ impl Gathered {
     /// The minutes and hours of a watch.
     fn watch(&mut self, history: &WatchHistory) {
         self.watches += 1;
+        self.unwatched_seconds += unwatched_seconds(&history.spans);
         let moments = history.spans.iter().flat_map(moments_of_span).collect();
         self.add(vec![DemandPart { start: 0.0, moments }]);
         let throttled = history.spans.iter().map(throttled).fold(0, u64::saturating_add);
@@ -217,6 +245,16 @@ impl Gathered {
         }
         Ok(())
     }
+}
+
+/// The time between the spans of a watch that none of them covers.
+fn unwatched_seconds(spans: &[WatchSpan]) -> f64 {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return 0.0 };
+    let known: f64 = spans.iter().map(|s| s.covered_ns.as_seconds() + s.absent_ns.as_seconds()).sum();
+    let last_length = last.covered_ns.as_seconds() + last.absent_ns.as_seconds();
+    let between = last.start_unix_ms.saturating_sub(first.start_unix_ms) as f64 / 1000.0 + last_length;
+    // Two readings are a moment apart.
+    if between > known * UNEVEN { between - known } else { 0.0 }
 }
 
 /// The time for which the provider counted a limit as exceeded, in nanoseconds.
@@ -324,6 +362,19 @@ fn held_back(step: &StepRecord) -> Vec<String> {
     reasons
 }
 
+/// The metric tells what was asked for.
+fn is_demand(meaning: Meaning) -> bool {
+    matches!(
+        meaning,
+        Meaning::Reads
+            | Meaning::Writes
+            | Meaning::Ios
+            | Meaning::ReadBytes
+            | Meaning::WrittenBytes
+            | Meaning::Bytes
+    )
+}
+
 /// Metrics as a demand, and the seconds of periods in which the provider says that a limit was exceeded.
 fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>, f64)> {
     let has = |wanted: Meaning| series.iter().any(|s| s.meaning == wanted);
@@ -346,6 +397,15 @@ fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>
     for one in series {
         for (from, to, figure) in &one.points {
             let seconds = (to - from) as f64 / 1e9;
+            if one.meaning.is_limit() {
+                if *figure > 0.0 {
+                    exceeded.insert(*from, seconds);
+                }
+                continue;
+            }
+            if !is_demand(one.meaning) {
+                continue;
+            }
             let moment = periods.entry((*from, *to)).or_insert_with(|| DemandMoment::idle(seconds));
             match one.meaning {
                 Meaning::Reads => moment.ios[0] = figure * seconds,
@@ -355,14 +415,11 @@ fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>
                 // Where a file does not tell them apart, all are taken as reads.
                 Meaning::Ios if !is_apart => moment.ios[0] = figure * seconds,
                 Meaning::Bytes if !is_apart => moment.bytes[0] = figure * seconds,
-                meaning if meaning.is_limit() && *figure > 0.0 => {
-                    exceeded.insert(*from, seconds);
-                }
                 _ => {}
             }
         }
     }
-    periods.retain(|_, moment| moment.all_ios() > 0.0 && moment.seconds > 0.0);
+    periods.retain(|_, moment| moment.seconds > 0.0);
     let first = periods.keys().next().map_or(0, |(from, _)| *from);
     let part = |((from, _), moment): ((i64, i64), DemandMoment)| DemandPart {
         start: (from - first) as f64 / 1e9,
@@ -374,6 +431,8 @@ fn parts_of_metrics(series: &[&MetricSeries]) -> anyhow::Result<(Vec<DemandPart>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::Timestamp;
+    use proptest::prelude::*;
     use volproof_watch::{ClockReading, MAGIC, StatCounters, WatchFrame, Watcher};
 
     /// The file of a watch of so many tenths of a second, with the reads of each.
@@ -393,6 +452,60 @@ mod tests {
         file.extend(WatchFrame::Header(Box::default()).encode());
         watcher.take_frames().iter().for_each(|frame| file.extend(frame.encode()));
         file
+    }
+
+    /// The demand of a file with this text.
+    fn demand_of(text: &str, name: &str) -> Demand {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        demand_of_files(&[path], DemandChoice::default()).unwrap().demand
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn minutes_without_data_are_not_known_and_not_idle(has in prop::collection::vec(0..3u8, 2..80)) {
+            // 0: no row, 1: a row of zeros, 2: a row of a busy minute; the ends are busy, and two rows tell the period.
+            let mut kinds = has;
+            let last = kinds.len() - 1;
+            (kinds[0], kinds[1], kinds[last]) = (2, 2, 2);
+            let mut text = String::from("time,VolumeReadOps,VolumeWriteOps,VolumeReadBytes,VolumeWriteBytes\n");
+            for (minute, kind) in kinds.iter().enumerate().filter(|(_, kind)| **kind > 0) {
+                let ios = if *kind == 2 { 6000 } else { 0 };
+                let (hour, minute) = (minute / 60, minute % 60);
+                text += &format!("2026-11-01T{hour:02}:{minute:02}:00Z,{ios},0,{},0\n", ios * 4096);
+            }
+            let demand = demand_of(&text, "m.csv");
+            let count = |wanted: u8| kinds.iter().filter(|kind| **kind == wanted).count() as f64;
+            let summary = demand.summary().unwrap();
+            prop_assert!((summary.unknown_seconds - 60.0 * count(0)).abs() < 1e-3, "{summary:?}");
+            prop_assert!((summary.seconds - 60.0 * (count(1) + count(2))).abs() < 1e-3, "{summary:?}");
+            prop_assert!((summary.iops_most - 100.0).abs() < 1e-6, "{summary:?}");
+            prop_assert_eq!(summary.lower_bounds.iter().any(|why| why.contains("nothing is known")), count(0) > 0.0);
+        }
+
+        #[test]
+        fn a_pause_of_iostat_is_not_known_and_moves_no_table(
+            interval in 1i64..30, before in 3usize..40, after in 3usize..40, pause in 100i64..100_000, restarted in any::<bool>()
+        ) {
+            let head = "Linux 6.1.0 (host) \t11/20/26 \t_x86_64_\t(2 CPU)\n";
+            let mut text = String::from(head);
+            for table in 0..=before + after {
+                let late = if table > before { pause } else { 0 };
+                let at = Timestamp::from_second(1_795_168_800 + table as i64 * interval + late).unwrap();
+                if restarted && table == before + 1 {
+                    text += head;
+                }
+                let iops = if table == 0 { 1.0 } else { 500.0 };
+                text += &format!("\n{at}\nDevice r/s w/s rkB/s wkB/s %util\nsda {iops} 0.00 2000.00 0.00 10.00\n");
+            }
+            let summary = demand_of(&text, "i.log").summary().unwrap();
+            let tables = before + after - usize::from(restarted);
+            prop_assert!((summary.seconds - (tables as i64 * interval) as f64).abs() < 1e-3, "{summary:?}");
+            prop_assert!((summary.moment_seconds - interval as f64).abs() < 1e-6, "{summary:?}");
+            prop_assert!((summary.unknown_seconds - (pause + i64::from(restarted) * interval) as f64).abs() < 1e-3, "{summary:?}");
+        }
     }
 
     #[test]

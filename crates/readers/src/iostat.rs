@@ -1,9 +1,9 @@
 //! `iostat -x` of sysstat: text of any version, whose columns are read by their names, and JSON (`-o JSON`). What a disk completed, of whatever load.
 //!
-//! The first of several tables counts since the machine started, so that it is left out. A run is a disk: the mean of its tables. Their time is known
-//! where `iostat` printed it as ISO 8601 (`S_TIME_FORMAT=ISO iostat -xt 1`).
+//! The first table of each call counts since the machine started, so that it is left out where there are several. A run is a disk: the mean of its
+//! tables. Their time is known where `iostat` printed it as ISO 8601 (`S_TIME_FORMAT=ISO iostat -xt 1`): each lasts for the interval that most have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -16,6 +16,10 @@ use volproof_record::{ReportForm, ReportProgram};
 /// The figures of a disk in one table, by the name of their column.
 type Row = BTreeMap<String, f64>;
 
+/// Tables that are further apart than so many intervals, and by a second more, have a time between them of which nothing is known.
+const GAP: i128 = 2;
+const SECOND: i128 = 1_000_000_000;
+
 /// Reads reports of `iostat -x`.
 #[derive(Default)]
 pub struct IostatReader {
@@ -26,8 +30,11 @@ pub struct IostatReader {
 /// The tables of a report.
 #[derive(Default)]
 struct IostatTables {
-    disks: BTreeMap<String, Vec<Row>>,
+    /// Of each disk its rows, each with the number of its table.
+    disks: BTreeMap<String, Vec<(usize, Row)>>,
     count: usize,
+    /// The tables that begin a call.
+    firsts: BTreeSet<usize>,
     times: Vec<Timestamp>,
 }
 
@@ -38,6 +45,9 @@ impl LineReader for IostatReader {
         if first.trim_end_matches(':') == "Device" && line.contains("%util") {
             self.columns = words.map(str::to_string).collect();
             self.seen.count += 1;
+        } else if first == "Linux" && line.contains("CPU)") {
+            self.seen.firsts.insert(self.seen.count);
+            self.columns.clear();
         } else if let Ok(at) = line.trim().parse::<Timestamp>() {
             self.seen.times.push(at);
             self.columns.clear();
@@ -71,10 +81,19 @@ pub struct DiskSeries {
     /// Its name.
     pub disk: String,
     /// Its tables.
-    pub tables: Vec<DiskActivity>,
+    pub tables: Vec<DiskTable>,
 }
 
-/// The disks of an `iostat -x` log over time, without the first table, which counts since the machine started; nothing for another text.
+/// A table of a disk.
+#[derive(Debug)]
+pub struct DiskTable {
+    /// What the disk did.
+    pub activity: DiskActivity,
+    /// The time between the table before and this one of which the log tells nothing.
+    pub unknown_before: Nanos,
+}
+
+/// The disks of an `iostat -x` log over time, without the first table of each call, which counts since the machine started; nothing for another text.
 pub fn disk_series(text: &[u8]) -> Vec<DiskSeries> {
     let text = String::from_utf8_lossy(text);
     let seen = match IostatTables::of_json(&text) {
@@ -85,13 +104,18 @@ pub fn disk_series(text: &[u8]) -> Vec<DiskSeries> {
             reader.seen
         }
     };
-    let spans = seen.count.saturating_sub(1).max(1) as u64;
-    let length = seen.length().map(|length| Nanos(length.0 / spans));
-    let of_disk = |(disk, rows): (String, Vec<Row>)| DiskSeries {
-        disk,
-        tables: rows.iter().skip(1).map(|row| counts_of(std::slice::from_ref(row), length)).collect(),
-    };
-    seen.disks.into_iter().map(of_disk).collect()
+    let mut series = Vec::new();
+    for (disk, rows) in &seen.disks {
+        let mut tables = Vec::new();
+        let mut before = None;
+        for (number, row) in rows.iter().filter(|(number, _)| !seen.is_first(*number)) {
+            let unknown_before = before.map_or(Nanos(0), |before| seen.unknown_between(before, *number));
+            tables.push(DiskTable { activity: counts_of(&[row], seen.interval()), unknown_before });
+            before = Some(*number);
+        }
+        series.push(DiskSeries { disk: disk.clone(), tables });
+    }
+    series
 }
 
 impl IostatTables {
@@ -105,10 +129,10 @@ impl IostatTables {
         let host = document.get("sysstat")?.get("hosts")?.get(0)?;
         let mut seen = IostatTables::default();
         for table in host.get("statistics")?.as_array()? {
-            seen.count += 1;
             seen.times.extend(
                 table.get("timestamp").and_then(Value::as_str).and_then(|at| at.parse::<Timestamp>().ok()),
             );
+            seen.count += 1;
             for disk in table.get("disk").and_then(Value::as_array).into_iter().flatten() {
                 let Some(name) = disk.get("disk_device").and_then(Value::as_str) else { continue };
                 let fields = disk.as_object().into_iter().flatten();
@@ -120,16 +144,38 @@ impl IostatTables {
         Some((seen, documents.byte_offset()))
     }
 
-    /// The time from the first table to the last.
-    fn length(&self) -> Option<Nanos> {
-        let (from, to) = self.times.first().zip(self.times.last())?;
-        let length = u64::try_from(to.as_nanosecond() - from.as_nanosecond()).ok()?;
-        (length > 0).then_some(Nanos(length))
+    /// Whether a table counts since the machine started.
+    fn is_first(&self, number: usize) -> bool {
+        number == 0 || self.firsts.contains(&number)
+    }
+
+    /// The interval of the tables: the median, where each has its time.
+    fn interval(&self) -> Option<Nanos> {
+        if self.times.len() != self.count {
+            return None;
+        }
+        let mut apart: Vec<i128> =
+            self.times.windows(2).map(|pair| pair[1].as_nanosecond() - pair[0].as_nanosecond()).collect();
+        apart.sort_unstable();
+        let median = apart.get(apart.len() / 2).copied().unwrap_or(0);
+        u64::try_from(median).ok().filter(|length| *length > 0).map(Nanos)
+    }
+
+    /// The time between two tables of which nothing is known.
+    fn unknown_between(&self, before: usize, number: usize) -> Nanos {
+        let Some(interval) = self.interval() else { return Nanos(0) };
+        let (interval, times) = (i128::from(interval.0), &self.times);
+        let apart = times[number].as_nanosecond() - times[before].as_nanosecond();
+        if apart <= GAP * interval + SECOND {
+            return Nanos(0);
+        }
+        Nanos(u64::try_from(apart - interval).unwrap_or(0))
     }
 
     fn add(&mut self, disk: &str, row: Row) {
         if self.disks.len() < super::MOST_RUNS || self.disks.contains_key(disk) {
-            self.disks.entry(disk.into()).or_default().push(row);
+            let number = self.count.saturating_sub(1);
+            self.disks.entry(disk.into()).or_default().push((number, row));
         }
     }
 
@@ -144,28 +190,30 @@ impl IostatTables {
         } else {
             "its one table counts since the machine started: run iostat -x 10 2, and give both".into()
         });
-        let length = self.length().filter(|_| left_out == 1);
+        let interval = self.interval().filter(|_| left_out == 1);
         report.written = self.times.last().map(Timestamp::to_string);
         for (disk, rows) in &self.disks {
-            let rows = &rows[left_out.min(rows.len().saturating_sub(1))..];
-            counts_of(rows, length).report(disk, &mut report);
+            let is_left_out = |number: usize| left_out == 1 && rows.len() > 1 && self.is_first(number);
+            let rows: Vec<&Row> =
+                rows.iter().filter(|(number, _)| !is_left_out(*number)).map(|(_, row)| row).collect();
+            counts_of(&rows, interval).report(disk, &mut report);
         }
         found.add(report);
     }
 }
 
 /// The means of the tables of a disk.
-fn counts_of(rows: &[Row], length: Option<Nanos>) -> DiskActivity {
+fn counts_of(rows: &[&Row], interval: Option<Nanos>) -> DiskActivity {
     let mean = |names: &[(&str, f64)]| {
         let of_row = |row: &Row| names.iter().find_map(|(name, scale)| Some(row.get(*name)? * scale));
-        let sum: f64 = rows.iter().filter_map(of_row).sum();
+        let sum: f64 = rows.iter().copied().filter_map(of_row).sum();
         sum / rows.len().max(1) as f64
     };
     let weighted = |rate: &str, names: [&str; 2]| {
         let of_row =
             |row: &Row| Some((*row.get(rate)?, names.iter().find_map(|name| row.get(*name).copied())?));
         let (ios, time) =
-            rows.iter().filter_map(of_row).fold((0.0, 0.0), |(n, t), (r, ms)| (n + r, t + r * ms));
+            rows.iter().copied().filter_map(of_row).fold((0.0, 0.0), |(n, t), (r, ms)| (n + r, t + r * ms));
         (ios > 0.0).then(|| time / ios * 1e6)
     };
     let bytes = |k: &'static str, m: &'static str, s: &'static str| {
@@ -178,7 +226,7 @@ fn counts_of(rows: &[Row], length: Option<Nanos>) -> DiskActivity {
         latency_ns: [weighted("r/s", ["r_await", "await"]), weighted("w/s", ["w_await", "await"])],
         queue: mean(&[("aqu-sz", 1.0), ("avgqu-sz", 1.0)]),
         busy: mean(&[("%util", 0.01), ("util", 0.01)]).min(1.0),
-        length: length.unwrap_or(Nanos::seconds(rows.len() as u64)),
-        length_is_assumed: length.is_none(),
+        length: Nanos(interval.unwrap_or(Nanos::seconds(1)).0.saturating_mul(rows.len() as u64)),
+        length_is_assumed: interval.is_none(),
     }
 }

@@ -24,7 +24,7 @@ mod sysbench;
 pub use self::disk_activity::DiskActivity;
 pub use self::foreign_reports::{ForeignReport, ForeignReports};
 use self::foreign_reports::{LineReader, MOST_RUNS, set};
-pub use self::iostat::{DiskSeries, disk_series};
+pub use self::iostat::{DiskSeries, DiskTable, disk_series};
 
 /// All reports in a text, which has no quoting or log prefixes any more (`fio::paste::plain`).
 pub fn reports(text: &[u8]) -> ForeignReports {

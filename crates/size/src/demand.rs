@@ -59,8 +59,10 @@ impl DemandMoment {
 /// What an application asked of a volume.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
-    /// One moment after the other.
+    /// The moments of which something is known, one after the other. A volume earns no credits in between.
     pub moments: Vec<DemandMoment>,
+    /// The time between them of which nothing is known, in seconds.
+    pub unknown_seconds: f64,
     /// Why more may have been asked for than the moments show.
     pub lower_bounds: Vec<String>,
     /// The length of the samples in seconds, where samples that are alike make one moment; else the moments are the samples.
@@ -72,6 +74,8 @@ pub struct Demand {
 pub struct DemandSummary {
     /// Time that it covers.
     pub seconds: f64,
+    /// Time in between of which nothing is known.
+    pub unknown_seconds: f64,
     /// Length of a sample: of half of the time with a demand it is no shorter.
     pub moment_seconds: f64,
     /// I/Os in all.
@@ -122,7 +126,7 @@ impl DemandPart {
 }
 
 impl Demand {
-    /// The sum of parts, which may overlap; between them nothing was asked for.
+    /// The sum of parts, which may overlap; what was asked for between them is not known.
     pub fn of_parts(parts: &[DemandPart]) -> Demand {
         let mut pieces: Vec<(f64, DemandMoment)> = parts.iter().flat_map(DemandPart::pieces).collect();
         pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -139,6 +143,11 @@ impl Demand {
             let seconds = open.iter().map(|m| m.seconds).fold(until_next, f64::min);
             if seconds.is_infinite() {
                 return demand;
+            }
+            if open.is_empty() {
+                demand.unknown_seconds += seconds;
+                now += seconds;
+                continue;
             }
             let mut sum = DemandMoment::idle(seconds);
             for moment in &mut open {
@@ -169,6 +178,7 @@ impl Demand {
         let lengths = self.moments.iter().filter(|m| m.all_ios() > 0.0).map(|m| (m.seconds, m.seconds));
         Some(DemandSummary {
             seconds,
+            unknown_seconds: self.unknown_seconds,
             moment_seconds: self.sample_seconds.unwrap_or_else(|| at_share(lengths, 0.5)),
             ios,
             iops_mean: ios / seconds,
@@ -210,9 +220,10 @@ mod tests {
             DemandPart { start: 115.0, moments: vec![moment(10.0, 30.0)] },
             DemandPart { start: 140.0, moments: vec![moment(1.0, 7.0)] },
         ];
-        let seen: Vec<(f64, f64)> =
-            Demand::of_parts(&parts).moments.iter().map(|m| (m.seconds, m.ios[0])).collect();
-        assert_eq!(seen, [(10.0, 100.0), (5.0, 25.0), (5.0, 40.0), (5.0, 15.0), (15.0, 0.0), (1.0, 7.0)]);
+        let demand = Demand::of_parts(&parts);
+        let seen: Vec<(f64, f64)> = demand.moments.iter().map(|m| (m.seconds, m.ios[0])).collect();
+        assert_eq!(seen, [(10.0, 100.0), (5.0, 25.0), (5.0, 40.0), (5.0, 15.0), (1.0, 7.0)]);
+        assert_eq!(demand.unknown_seconds, 15.0, "nothing is known of the time in between");
     }
 
     #[test]
