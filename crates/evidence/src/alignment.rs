@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::evidence_error::EvidenceError;
-use crate::known_metric::Meaning;
+use crate::known_metric::{ALIBABA_EVENTS, Meaning};
 use crate::metric_series::MetricSeries;
 use crate::page_text::PageAt;
 use crate::{Evidence, moment};
@@ -36,6 +36,8 @@ pub enum EvidenceReading {
     Proof,
     /// It says that no limit was met for long enough to be told.
     NotMet,
+    /// It says that a limit was met, and nothing shows that it is about this volume: the volume's means are not ours, or no volume is named.
+    NotShown,
     /// Its times lie in the step in part only.
     Partly,
     /// We measured nothing like it.
@@ -169,7 +171,7 @@ pub fn hold_beside(evidence: &Evidence, record: &mut Record) -> Result<AlignedEv
     let differences = differences(&evidence.pages)?;
     let mut aligned = AlignedEvidence::default();
     for time in &steps {
-        let rows: Vec<EvidenceRow> = series.iter().filter_map(|series| row(time, series)).collect();
+        let rows = rows_beside(time, &series, &serials);
         if !rows.is_empty() {
             let (from_ns, to_ns) = time.window;
             aligned.steps.push(StepEvidence { step: time.step.name.clone(), from_ns, to_ns, rows });
@@ -298,11 +300,38 @@ fn page_use(
     }
 }
 
+/// The rows of a step. A check is no proof where nothing shows that it is about the volume.
+fn rows_beside(time: &StepTime<'_>, series: &[&MetricSeries], serials: &[&str]) -> Vec<EvidenceRow> {
+    let mut rows: Vec<(Option<&str>, EvidenceRow)> = Vec::new();
+    for one in series {
+        rows.extend(row(time, one).map(|row| (one.volume.as_deref(), row)));
+    }
+    let of_this_volume: Vec<bool> =
+        rows.iter().map(|(volume, _)| is_of_this_volume(*volume, &rows, serials)).collect();
+    for ((_, row), is_ours) in rows.iter_mut().zip(of_this_volume) {
+        if row.reading == EvidenceReading::Proof && !is_ours {
+            row.reading = EvidenceReading::NotShown;
+        }
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Whether metrics are about the volume that was measured: they name it, or their means are ours.
+fn is_of_this_volume(volume: Option<&str>, rows: &[(Option<&str>, EvidenceRow)], serials: &[&str]) -> bool {
+    if volume.is_some_and(|id| serials.iter().any(|serial| is_id(serial, id))) {
+        return true;
+    }
+    let has = |reading| rows.iter().any(|(of, row)| *of == volume && row.reading == reading);
+    !has(EvidenceReading::Contrary) && (volume.is_some() || has(EvidenceReading::Consistent))
+}
+
 fn row(time: &StepTime<'_>, series: &MetricSeries) -> Option<EvidenceRow> {
     let (from, to) = time.window;
-    let is_event = series.meaning.is_check();
+    let is_check = series.meaning.is_check();
+    // An event lasted for all of its time; what a check found may have been at any moment of its period.
+    let lasts = series.command == ALIBABA_EVENTS.command;
     let is_whole = |point: &(i64, i64, f64)| {
-        (point.0 >= from && point.1 <= to) || (is_event && point.0 <= from && point.1 >= to)
+        (point.0 >= from && point.1 <= to) || (lasts && point.0 <= from && point.1 >= to)
     };
     let (whole, partly): (Vec<&(i64, i64, f64)>, Vec<_>) =
         time.touching(series).partition(|point| is_whole(point));
@@ -317,8 +346,8 @@ fn row(time: &StepTime<'_>, series: &MetricSeries) -> Option<EvidenceRow> {
     let above = whole.iter().filter(|point| point.2 > 0.0).count();
     let reading = match (value, ours) {
         (None, _) => EvidenceReading::Partly,
-        (Some(_), _) if is_event && above > 0 => EvidenceReading::Proof,
-        (Some(_), _) if is_event => EvidenceReading::NotMet,
+        (Some(_), _) if is_check && above > 0 => EvidenceReading::Proof,
+        (Some(_), _) if is_check => EvidenceReading::NotMet,
         (Some(theirs), Some(ours)) if is_same(theirs, ours) => EvidenceReading::Consistent,
         (Some(_), Some(_)) => EvidenceReading::Contrary,
         (Some(_), None) => EvidenceReading::Told,
@@ -401,6 +430,33 @@ fn other_time(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_check_is_proof_for_a_period_in_the_step_of_the_same_volume(
+            from in -50i64..50, length in 1i64..200, mean in prop::option::of(0.0..9.0f64), named in any::<bool>(), is_ours in any::<bool>()
+        ) {
+            let step = StepRecord { in_flight_mean: 5.0, ..StepRecord::default() };
+            let window = (0, 60 * SECOND);
+            let time = StepTime { step: &step, number: 0, began: 0, ended: window.1, window };
+            let series = |meaning, (from, to): (i64, i64), figure| MetricSeries {
+                meaning,
+                command: "aws cloudwatch get-metric-data",
+                volume: named.then(|| "vol-0aaaabbbb".to_string()),
+                points: vec![(from * SECOND, to * SECOND, figure)],
+            };
+            let mut all = vec![series(Meaning::VolumeIopsExceeded, (from, from + length), 1.0)];
+            all.extend(mean.map(|mean| series(Meaning::Queue, (0, 60), mean)));
+            let serials: &[&str] = if is_ours { &["vol0aaaabbbb"] } else { &[] };
+            let rows = rows_beside(&time, &all.iter().collect::<Vec<_>>(), serials);
+            let is_proof = rows.iter().any(|row| row.reading == EvidenceReading::Proof);
+            let lies_in_step = from >= 0 && from + length <= 60;
+            let agrees = mean.map(|mean| is_same(mean, 5.0));
+            let is_shown = (named && is_ours) || agrees.unwrap_or(named);
+            prop_assert_eq!(is_proof, lies_in_step && is_shown, "{:?}", rows);
+        }
+    }
 
     #[test]
     fn evidence_of_another_volume_is_refused_by_its_id() {

@@ -36,7 +36,11 @@ pub fn text(evidence: &AlignedEvidence) -> String {
 type IsOfKind = fn(&EvidenceRow) -> bool;
 
 /// What a kind of metric can and cannot prove.
-const PROOFS: [(IsOfKind, &str); 6] = [
+const PROOFS: [(IsOfKind, &str); 7] = [
+    (
+        |row| row.reading == EvidenceReading::NotShown,
+        "A check is no proof where its volume's means are not ours, or where the file names no volume and has no mean that is ours.",
+    ),
     (
         |row| row.reading == EvidenceReading::Partly,
         "A value that lies in the step in part counts the time before or after it too, and is not compared.",
@@ -135,6 +139,7 @@ fn word(row: &EvidenceRow) -> &'static str {
         EvidenceReading::Contrary => "contrary",
         EvidenceReading::Proof => "proof",
         EvidenceReading::NotMet => "not met",
+        EvidenceReading::NotShown => "of this volume?",
         EvidenceReading::Partly | EvidenceReading::Told => "",
     }
 }
