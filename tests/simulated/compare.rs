@@ -93,3 +93,59 @@ fn what_cannot_be_compared_is_refused_by_what_differs() {
         assert!(told.contains(said), "{words}: {told}");
     }
 }
+
+/// Two steps of half a minute.
+const TWO: &str = "name = 'two'\n[defaults]\nruntime = '30s'\niodepth = 32\n\
+                   [[step]]\nname = 'a'\nrw = 'randread'\n[[step]]\nname = 'b'\nrw = 'randwrite'\n";
+
+#[test]
+fn a_gate_answers_for_each_step_of_sound_runs() {
+    let folder = WorkFolder::new();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("two.toml", TWO);
+    write("renamed.toml", &TWO.replace("'b'", "'c'"));
+    write("more.toml", &format!("{TWO}[[step]]\nname = 'c'\nrw = 'read'\n"));
+    write("larger.toml", &TWO.replace("'randwrite'", "'randwrite'\nbs = '8k'"));
+    let run = |plan: &str, volume: &str, record: &str, code: i32| {
+        let ran = folder.volproof(&format!(
+            "run --plan {plan} --simulate latency=500us,iops-cap=3000,noise=0.02{volume} -q --continue-on-error --json {record} --junit {record}.xml"
+        ));
+        assert_eq!(ran.status.code(), Some(code), "{record}: {}", String::from_utf8_lossy(&ran.stdout));
+        let junit = std::fs::read_to_string(folder.path().join(format!("{record}.xml"))).unwrap();
+        assert_eq!(junit.contains("<error "), code != 0, "{record}: {junit}");
+    };
+    run("two.toml", "", "before.json", 0);
+    run("two.toml", "", "same.json", 0);
+    run("more.toml", "", "more.json", 0);
+    run("two.toml", ",stall-at=30s,stall-for=1000s", "dead.json", 7);
+    run("two.toml", ",error-every=1000", "errors.json", 0);
+    run("larger.toml", "", "larger.json", 0);
+    run("renamed.toml", "", "renamed.json", 0);
+    let whole = std::fs::read_to_string(folder.path().join("same.json")).unwrap();
+    let mut cut: Value = serde_json::from_str(&whole).unwrap();
+    cut["state"] = "interrupted".into();
+    write("cut.json", &cut.to_string());
+    for (after, word, code) in [
+        ("same", "KEPT", 0),
+        ("more", "KEPT", 0),
+        ("dead", "WORSE", 1),
+        ("errors", "NOT COMPARABLE", 6),
+        ("larger", "NOT COMPARABLE", 6),
+        ("renamed", "NOT COMPARABLE", 6),
+        ("cut", "NOT COMPARABLE", 6),
+    ] {
+        let ran =
+            folder.volproof(&format!("compare before.json {after}.json --gate 10% --junit j.xml --force"));
+        let text = String::from_utf8(ran.stdout).unwrap();
+        assert!(text.starts_with(word), "{after}: {text}");
+        assert_eq!(ran.status.code(), Some(code), "{after}: {text}");
+        let junit = std::fs::read_to_string(folder.path().join("j.xml")).unwrap();
+        assert_eq!(junit.contains("<failure ") || junit.contains("<error "), code != 0, "{after}: {junit}");
+        if code == 6 {
+            let (code, turned) = folder.compared(&format!("--gate 10% {after}.json before.json"));
+            assert_eq!(code, 6, "{after}: {turned:#}");
+        }
+    }
+    let (code, turned) = folder.compared("--gate 10% dead.json before.json");
+    assert_eq!(code, 6, "a dead baseline holds nothing: {turned:#}");
+}

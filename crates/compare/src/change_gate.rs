@@ -19,7 +19,7 @@ pub enum GateWord {
     Kept,
     /// The runs do not tell.
     Undecided,
-    /// A run of the step is void: its figures show nothing.
+    /// A run of the step is void: its figures show nothing. Of all figures: or a step or a run cannot be compared.
     Void,
 }
 
@@ -33,8 +33,8 @@ pub struct GateAnswer {
 }
 
 impl GateAnswer {
-    /// Answers for each figure, and for all of them.
-    pub(crate) fn for_rows(allowed: f64, rows: &mut [StepChange]) -> GateAnswer {
+    /// Answers for each figure, and for all of them. `has_all`: each step before is among them, of runs that ended well.
+    pub(crate) fn for_rows(allowed: f64, has_all: bool, rows: &mut [StepChange]) -> GateAnswer {
         let chances: Vec<f64> = rows.iter().map(|row| chance_of_no_loss(row, allowed)).collect();
         for (row, chance) in rows.iter_mut().zip(holm(&chances)) {
             row.gate = Some(word(row, allowed, chance));
@@ -44,7 +44,8 @@ impl GateAnswer {
                 .iter()
                 .position(|w| w == word)
         };
-        let gravest = rows.iter().filter_map(|row| row.gate).max_by_key(weight);
+        let missing = if has_all { None } else { Some(GateWord::Void) };
+        let gravest = rows.iter().filter_map(|row| row.gate).chain(missing).max_by_key(weight);
         GateAnswer { allowed, word: gravest.unwrap_or(GateWord::Undecided) }
     }
 }
@@ -61,12 +62,18 @@ fn goodness(row: &StepChange) -> Option<ChangeOfRuns> {
 }
 
 fn chance_of_no_loss(row: &StepChange, allowed: f64) -> f64 {
+    if row.is_dead() {
+        return 0.0;
+    }
     goodness(row).map_or(1.0, |change| change.p_of_less(least_ratio(row, allowed)))
 }
 
 fn word(row: &StepChange, allowed: f64, chance: f64) -> GateWord {
     if row.void.is_some() {
         return GateWord::Void;
+    }
+    if row.is_dead() {
+        return GateWord::Worse;
     }
     let Some(change) = goodness(row) else { return GateWord::Undecided };
     // The lower end of a two-sided interval leaves half of the rest below it.

@@ -50,9 +50,11 @@ impl ComparedFigure {
         matches!(self, ComparedFigure::Median | ComparedFigure::P99)
     }
 
-    /// The figure of a direction in a run; none where the run does not tell it.
+    /// The figure of a direction in a run; none where the run does not tell it. The rate of a direction that completed nothing is 0.
     pub fn of_run(self, step: &StepRecord, direction: Direction) -> Option<f64> {
-        let summary = step.direction(direction)?;
+        let Some(summary) = step.direction(direction) else {
+            return if self.less_is_better() { None } else { Some(0.0) };
+        };
         match self {
             ComparedFigure::Iops => Some(summary.iops),
             ComparedFigure::Throughput => Some(summary.iops * bytes_per_io(summary)),
@@ -61,15 +63,20 @@ impl ComparedFigure {
         }
     }
 
-    /// The 95 % interval of the figure in one run, whose value is given; none where the run does not carry one.
-    pub fn interval(self, step: &StepRecord, direction: Direction, value: f64) -> Option<(f64, f64)> {
+    /// The 95 % interval of the figure in one run; none where the run does not carry one.
+    pub fn interval(self, step: &StepRecord, direction: Direction) -> Option<(f64, f64)> {
         let summary = step.direction(direction)?;
         match self {
             ComparedFigure::Iops => rate_interval(summary, 1.0),
             ComparedFigure::Throughput => rate_interval(summary, bytes_per_io(summary)),
-            ComparedFigure::Median => latency_interval(step, direction, ("50", 0.5), value),
-            ComparedFigure::P99 => latency_interval(step, direction, ("99", 0.99), value),
+            ComparedFigure::Median => latency_interval(step, direction, ("50", 0.5)),
+            ComparedFigure::P99 => latency_interval(step, direction, ("99", 0.99)),
         }
+    }
+
+    /// By which share the figure of each run may be off because it is kept in a bucket.
+    pub(crate) fn half_bucket(self) -> f64 {
+        if self.less_is_better() { HALF_BUCKET } else { 0.0 }
     }
 }
 
@@ -83,15 +90,8 @@ fn rate_interval(summary: &DirectionSummary, factor: f64) -> Option<(f64, f64)> 
     Some((bounds.low_per_second * factor, bounds.high_per_second * factor))
 }
 
-/// The interval of a percentile: no narrower than a bucket of the histogram.
-fn latency_interval(
-    step: &StepRecord,
-    direction: Direction,
-    wanted: (&str, f64),
-    value: f64,
-) -> Option<(f64, f64)> {
+fn latency_interval(step: &StepRecord, direction: Direction, wanted: (&str, f64)) -> Option<(f64, f64)> {
     let settled = percentile::table(&step.latencies_of_seconds(Some(direction)), &[wanted]);
     let bounds = settled.first()?.interval.as_ref()?;
-    let low = (bounds.low_ns.0 as f64).min(value * (1.0 - HALF_BUCKET));
-    Some((low, (bounds.high_ns.0 as f64).max(value * (1.0 + HALF_BUCKET))))
+    Some((bounds.low_ns.0 as f64, bounds.high_ns.0 as f64))
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use volproof_base::stats::CONFIDENCE;
 use volproof_base::stats::change_of_runs::{ChangeOfRuns, RunFigure, holm};
+use volproof_base::unit::counted;
 use volproof_record::{Record, StepRecord};
 
 use crate::change_gate::{GateAnswer, GateWord};
@@ -13,17 +14,12 @@ use crate::surroundings::{self, Difference};
 /// Why nothing can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
-    /// No step has the same name in all runs.
-    #[error("no step is in all of the results: the first has {before}, another {after}")]
-    NoCommonStep {
-        /// Steps of the first run.
-        before: String,
-        /// Steps of a run that lacks them.
-        after: String,
-    },
-    /// The steps of one name had other loads.
-    #[error("the loads differ, so that their figures cannot be compared: {}", .0.join("; "))]
-    OtherLoads(Vec<String>),
+    /// Each step of the results before is missing in a result, had another load there, or did nothing before.
+    #[error("no step of the results before can be compared: {}", .0.join("; "))]
+    NoStep(Vec<String>),
+    /// The results before have no step.
+    #[error("the results before have no step")]
+    Nothing,
 }
 
 /// One figure of a step before and after.
@@ -66,6 +62,11 @@ impl StepChange {
             .map_or_else(|| self.step.clone(), |direction| format!("{} {direction}", self.step))
     }
 
+    /// Nothing completes any more: no interval is needed to see that.
+    pub fn is_dead(&self) -> bool {
+        self.after == 0.0 && self.before > 0.0
+    }
+
     /// The change is no chance.
     pub fn is_certain(&self) -> bool {
         self.void.is_none() && self.adjusted_p < 1.0 - CONFIDENCE
@@ -91,8 +92,10 @@ pub struct RunComparison {
     pub rows: Vec<StepChange>,
     /// What else differs.
     pub differs: Vec<Difference>,
-    /// Steps that are not compared, each with the reason.
-    pub not_compared: Vec<String>,
+    /// What cannot be compared, each with the reason: steps of the results before, and runs that did not end well.
+    pub not_comparable: Vec<String>,
+    /// Steps that the results before do not have.
+    pub not_before: Vec<String>,
     /// The answer of the gate, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateAnswer>,
@@ -117,10 +120,10 @@ impl RunDesign {
     }
 }
 
-/// Compares two groups of runs. `allowed` is the share by which a figure may become worse.
+/// Compares two groups of runs. `allowed` is the share by which a figure may become worse. The answer is about all steps of the runs before.
 ///
 /// # Errors
-/// No step is common to all runs, or none had the same load.
+/// No step of the runs before can be compared.
 pub fn compare(
     before: &[&Record],
     after: &[&Record],
@@ -128,33 +131,71 @@ pub fn compare(
     allowed: Option<f64>,
 ) -> Result<RunComparison, NotComparable> {
     let all: Vec<&Record> = before.iter().chain(after).copied().collect();
-    let (mut rows, mut not_compared, mut other_loads) = (Vec::new(), Vec::new(), Vec::new());
-    for name in step_names(&all) {
+    let (mut rows, mut not_comparable) = (Vec::new(), Vec::new());
+    let names = step_names(before);
+    if names.is_empty() {
+        return Err(NotComparable::Nothing);
+    }
+    for name in &names {
         let runs: Vec<(&Record, &StepRecord)> =
             all.iter().filter_map(|record| Some((*record, step_of(record, name)?))).collect();
-        if runs.len() < all.len() {
-            not_compared.push(format!("{name}: {} of {} results have it", runs.len(), all.len()));
-            continue;
+        match why_not_comparable(&runs, before.len(), all.len(), design) {
+            Some(why) => not_comparable.push(format!("{name}: {why}")),
+            None => rows.extend(step_rows(&runs, before.len(), design)),
         }
-        let differences = if design == RunDesign::Pairs { Vec::new() } else { load_differences(&runs) };
-        if !differences.is_empty() {
-            other_loads.push(format!("{name}: {}", differences.join(", ")));
-            continue;
-        }
-        rows.extend(step_rows(&runs, before.len(), design));
     }
     if rows.is_empty() {
-        return Err(nothing_in_common(&all, other_loads));
+        return Err(NotComparable::NoStep(not_comparable));
     }
-    not_compared.extend(other_loads.into_iter().map(|differences| format!("{differences}: another load")));
-    let chances: Vec<f64> =
-        rows.iter().map(|row: &StepChange| row.change.map_or(1.0, |change| change.p_value)).collect();
+    not_comparable.extend(cut_short("before", before));
+    not_comparable.extend(cut_short("after", after));
+    let mut not_before = step_names(after);
+    not_before.retain(|name| !names.contains(name));
+    let chances: Vec<f64> = rows.iter().map(chance_between_equals).collect();
     for (row, chance) in rows.iter_mut().zip(holm(&chances)) {
         row.adjusted_p = chance;
     }
-    let gate = allowed.map(|allowed| GateAnswer::for_rows(allowed, &mut rows));
-    let differs = surroundings::differences(before, after);
-    Ok(RunComparison { runs: [before.len(), after.len()], rows, differs, not_compared, gate })
+    let gate = allowed.map(|allowed| GateAnswer::for_rows(allowed, not_comparable.is_empty(), &mut rows));
+    Ok(RunComparison {
+        runs: [before.len(), after.len()],
+        rows,
+        differs: surroundings::differences(before, after),
+        not_comparable,
+        not_before: not_before.into_iter().map(String::from).collect(),
+        gate,
+    })
+}
+
+/// Why a step of the runs before cannot be compared; none where it can.
+fn why_not_comparable(
+    runs: &[(&Record, &StepRecord)],
+    before: usize,
+    all: usize,
+    design: RunDesign,
+) -> Option<String> {
+    if runs.len() < all {
+        return Some(format!("{} of {all} results have it", runs.len()));
+    }
+    let differences = if design == RunDesign::Pairs { Vec::new() } else { load_differences(runs) };
+    if !differences.is_empty() {
+        return Some(differences.join(", "));
+    }
+    let idle = runs[..before].iter().filter(|(_, step)| !step.moved()).count();
+    (idle > 0).then(|| format!("it completed nothing in {idle} of {before} results before"))
+}
+
+/// How runs of a group ended that did not run to their end.
+fn cut_short(group: &str, runs: &[&Record]) -> Option<String> {
+    let ends: Vec<String> = runs.iter().filter_map(|run| run.state.end()).collect();
+    let first = ends.first()?;
+    Some(format!("{} of {} results {group} did not run to the end: {first}", ends.len(), runs.len()))
+}
+
+fn chance_between_equals(row: &StepChange) -> f64 {
+    if row.is_dead() {
+        return 0.0;
+    }
+    row.change.map_or(1.0, |change| change.p_value)
 }
 
 /// The names of all steps, in the order of the results.
@@ -169,26 +210,13 @@ fn step_names<'a>(all: &[&'a Record]) -> Vec<&'a str> {
 }
 
 fn step_of<'a>(record: &'a Record, name: &str) -> Option<&'a StepRecord> {
-    record.tests().find(|step| step.name == name && step.moved())
+    record.tests().find(|step| step.name == name)
 }
 
 fn load_differences(runs: &[(&Record, &StepRecord)]) -> Vec<String> {
     let conditions: Vec<_> = runs.iter().map(|(record, step)| record.conditions(step)).collect();
     let found = conditions.iter().skip(1).map(|other| load::differences(&conditions[0], other));
     found.into_iter().find(|differences| !differences.is_empty()).unwrap_or_default()
-}
-
-fn nothing_in_common(all: &[&Record], other_loads: Vec<String>) -> NotComparable {
-    if !other_loads.is_empty() {
-        return NotComparable::OtherLoads(other_loads);
-    }
-    let steps = |record: &Record| {
-        let names: Vec<&str> = record.tests().map(|step| step.name.as_str()).collect();
-        if names.is_empty() { "none".into() } else { names.join(", ") }
-    };
-    let first = steps(all[0]);
-    let other = all.iter().map(|record| steps(record)).find(|names| *names != first);
-    NotComparable::NoCommonStep { after: other.unwrap_or_else(|| first.clone()), before: first }
 }
 
 /// The rows of a step: each direction's rate and latencies.
@@ -204,7 +232,7 @@ fn step_rows(runs: &[(&Record, &StepRecord)], before: usize, design: RunDesign) 
             for (_, step) in runs {
                 let Some(value) = figure.of_run(step, direction) else { break };
                 // The spread between several runs counts, and not that within one.
-                let interval = if one_each { figure.interval(step, direction, value) } else { None };
+                let interval = if one_each { figure.interval(step, direction) } else { None };
                 all.push(RunFigure { value, interval });
             }
             if all.len() < runs.len() {
@@ -217,7 +245,7 @@ fn step_rows(runs: &[(&Record, &StepRecord)], before: usize, design: RunDesign) 
                 figure,
                 before: geometric_mean(a),
                 after: geometric_mean(b),
-                change: design.change(a, b),
+                change: design.change(a, b).map(|change| change.of_buckets(figure.half_bucket())),
                 adjusted_p: 1.0,
                 void: void.clone(),
                 gate: None,
@@ -227,8 +255,11 @@ fn step_rows(runs: &[(&Record, &StepRecord)], before: usize, design: RunDesign) 
     rows
 }
 
-/// The doubt that voids the figures of a step.
+/// Why the figures of a step are void: I/Os that failed, or a doubt.
 pub fn void(record: &Record, step: &StepRecord) -> Option<String> {
+    if step.errors.count > 0 {
+        return Some(format!("{} failed", counted(step.errors.count, "I/O")));
+    }
     let doubt = record.doubts.iter().find(|doubt| doubt.voids(&step.name))?;
     Some(doubt.code.to_string())
 }

@@ -69,7 +69,7 @@ impl RunLine {
             plan: record.title().to_string(),
             load: load(record),
             outcome: record.outcome,
-            end: record.state.word().to_string(),
+            end: end(record),
             figures,
             surroundings: surroundings_of(record),
         }
@@ -88,6 +88,14 @@ impl RunLine {
             |run: &RunLine| (run.started.clone(), run.volume.clone(), run.plan.clone(), run.load.clone());
         identity(self) == identity(other)
     }
+}
+
+/// How the run ended, in a word; empty for one that measured each step.
+fn end(record: &Record) -> String {
+    if record.report.is_none() && record.dead_step().is_some() {
+        return "FAILED".into();
+    }
+    record.state.word().into()
 }
 
 /// The size of the volume, which holds the file under test.
@@ -110,7 +118,7 @@ fn figures_of(record: &Record, step: &StepRecord) -> Vec<StoredFigure> {
         let [rate, _, p99] = ComparedFigure::of_direction(summary);
         for figure in [rate, p99] {
             let Some(value) = figure.of_run(step, direction).filter(|value| *value > 0.0) else { continue };
-            let ends = if figure == rate { figure.interval(step, direction, value) } else { None };
+            let ends = if figure == rate { figure.interval(step, direction) } else { None };
             out.push(StoredFigure {
                 step: step.name.clone(),
                 direction: is_mix.then(|| direction.name().to_string()),

@@ -19,7 +19,7 @@ pub enum Conclusion {
     Partial,
     /// Steps are missing: the run is under way, or the program was killed.
     CutOff,
-    /// It ran to its end, and no I/O completed.
+    /// It ran to its end, and no I/O of a step completed.
     MeasuredNothing,
     /// A report of another tool was held against a promise or needs: there is no verdict. Whether it had a figure to compare.
     Compared(bool),
@@ -47,7 +47,9 @@ impl Conclusion {
             State::Failed(why) => Conclusion::Failed(why.clone()),
             State::Interrupted => Conclusion::Interrupted,
             State::Running => Conclusion::CutOff,
-            State::Complete if record.report.is_none() && record.measured_nothing() => {
+            State::Complete
+                if record.report.is_none() && (record.measured_nothing() || record.dead_step().is_some()) =>
+            {
                 Conclusion::MeasuredNothing
             }
             State::Complete => Conclusion::of_whole(record),

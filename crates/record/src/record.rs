@@ -295,6 +295,11 @@ impl Record {
             || self.steps.iter().filter_map(|s| s.reported.as_ref()).any(|reported| reported.simulated)
     }
 
+    /// The first measured step of a run in which no I/O completed.
+    pub fn dead_step(&self) -> Option<&StepRecord> {
+        self.tests().find(|step| !step.moved() && step.errors.count == 0)
+    }
+
     /// No I/O of any step completed.
     pub fn measured_nothing(&self) -> bool {
         self.steps.iter().all(|step| step.directions().next().is_none())

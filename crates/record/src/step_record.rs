@@ -274,7 +274,11 @@ impl StepRecord {
     pub fn iops(&self) -> f64 {
         match &self.total {
             Some(total) => total.iops,
-            None => self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum(),
+            // Rust's sum of no rates is -0.
+            None => {
+                self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum::<f64>()
+                    + 0.0
+            }
         }
     }
 }

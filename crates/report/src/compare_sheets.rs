@@ -7,7 +7,10 @@ use volproof_compare::{GateWord, RunComparison, StepChange};
 
 /// Each figure is a test case: worse is a failure, open and void are errors.
 pub fn junit(c: &RunComparison) -> String {
-    let cases = c.rows.iter().map(test_case).collect();
+    let mut cases: Vec<TestCase> = c.rows.iter().map(test_case).collect();
+    if c.gate.is_some() {
+        cases.extend(c.not_comparable.iter().map(|why| case_of_missing(why)));
+    }
     TestSuite {
         name: "compare".into(),
         class: "compare".into(),
@@ -17,6 +20,12 @@ pub fn junit(c: &RunComparison) -> String {
         said: compare_text::answer(c),
     }
     .xml(0.0)
+}
+
+fn case_of_missing(why: &str) -> TestCase {
+    let name = why.split(": ").next().unwrap_or(why).to_string();
+    let wrong = Some(("error", "NOT COMPARABLE", why.to_string()));
+    TestCase { name, seconds: 0.0, wrong, said: why.to_string() }
 }
 
 fn test_case(row: &StepChange) -> TestCase {
@@ -64,8 +73,8 @@ pub fn markdown(c: &RunComparison) -> String {
             plain(&format!("{} -> {}", difference.before, difference.after))
         );
     }
-    for left in &c.not_compared {
-        out += &format!("- left out: {}\n", plain(left));
+    for (lead, left) in compare_text::left_out(c) {
+        out += &format!("- {lead}: {}\n", plain(left));
     }
     out
 }

@@ -31,10 +31,16 @@ pub fn text(c: &RunComparison) -> String {
     if c.differs.is_empty() {
         out += "differs  nothing else that the results tell\n";
     }
-    for left in &c.not_compared {
-        out += &wrap("left out ", left);
+    for (lead, left) in left_out(c) {
+        out += &wrap(&format!("{lead:<9}"), left);
     }
     out
+}
+
+/// What is not in the table, each with its label: what cannot be compared, and steps that the results before do not have.
+pub fn left_out(c: &RunComparison) -> Vec<(&'static str, &str)> {
+    let unlike = c.not_comparable.iter().map(|why| ("unlike", why.as_str()));
+    unlike.chain(c.not_before.iter().map(|step| ("new", step.as_str()))).collect()
 }
 
 /// The answer in one sentence: that of the gate where there is one, else what changed.
@@ -51,8 +57,12 @@ pub fn answer(c: &RunComparison) -> String {
             format!("WORSE  {} of {all} worse by more than {allowed}: {}", worse.len(), named(&worse))
         }
         GateWord::Void => {
+            let mut why = c.not_comparable.clone();
             let void = of(GateWord::Void);
-            format!("NOT COMPARABLE  a run is void: {}", named(&void))
+            if !void.is_empty() {
+                why.push(format!("a run is void: {}", named(&void)));
+            }
+            format!("NOT COMPARABLE  {}", why.join("; "))
         }
         GateWord::Undecided => {
             let open = of(GateWord::Undecided);
@@ -97,6 +107,7 @@ fn reason(row: &StepChange) -> String {
     match (&row.void, &row.change) {
         (Some(code), _) => format!("[{code}]"),
         (None, Some(change)) => format!("{} ({})", change_of(change.ratio), ends(change)),
+        (None, None) if row.is_dead() => "(nothing completed)".into(),
         (None, None) => format!("{} (no interval)", change_of(row.after / row.before)),
     }
 }
@@ -199,7 +210,7 @@ pub fn change_cell(row: &StepChange) -> String {
 
 /// A ratio as a change: `-6.1 %`; beyond what percent tell well, as a multiple.
 pub fn change_of(ratio: f64) -> String {
-    if !TOLD_IN_PERCENT.contains(&ratio) {
+    if ratio > 0.0 && !TOLD_IN_PERCENT.contains(&ratio) {
         return format!("x {}", significant(ratio));
     }
     format!("{:+.1} %", 100.0 * (ratio - 1.0))
@@ -243,6 +254,9 @@ pub fn github(c: &RunComparison) -> String {
             Some(GateWord::Kept) | None => continue,
         };
         out += &annotation(level, &row.title(), &reason(row));
+    }
+    for why in &c.not_comparable {
+        out += &annotation("warning", "not comparable", why);
     }
     out + &annotation("notice", "volproof compare", &answer(c))
 }

@@ -110,6 +110,9 @@ fn ended(record: &Record, conclusion: &Conclusion, outcome: Option<Outcome>) -> 
     if *conclusion == Conclusion::NotValid || (decides_nothing && all_void()) {
         return why_void(record);
     }
+    if let (Conclusion::MeasuredNothing, Some(step)) = (conclusion, record.dead_step()) {
+        return format!("no I/O of {} completed", step.name);
+    }
     match (record.state.cut_short(), outcome) {
         _ if record.state == State::Interrupted && record.measured_nothing() => String::new(),
         (Some(why), Some(outcome)) if conclusion.word() != outcome.name() => {

@@ -112,6 +112,10 @@ impl TestCase {
         TestCase { name, seconds: 0.0, wrong, said }
     }
 
+    fn is_wrong(&self) -> bool {
+        self.wrong.as_ref().is_some_and(|wrong| wrong.0 != "skipped")
+    }
+
     fn write(&self, class: &str, name: &str, out: &mut String) {
         let _ = writeln!(
             out,
@@ -147,13 +151,19 @@ fn cases(record: &Record) -> Vec<TestCase> {
             name: s.name.clone(),
             seconds: s.window_ns.as_seconds(),
             wrong: wrong_of_step(record, s),
-            said: format!("{} IOPS", significant(s.iops())),
+            said: said_of_step(s),
         })),
     }
     cases.extend(record.answer.iter().flat_map(answer_cases));
     cases.extend(record.fleet.iter().flat_map(|fleet| machine_cases(fleet)));
     let ended = record.state.end().map(|why| Some(("error", record.state.word(), why)));
     cases.extend(ended.map(|wrong| TestCase::without_time("the run".into(), wrong, String::new())));
+    // No suite without errors beside a run that failed.
+    let conclusion = Conclusion::from_record(record);
+    if conclusion == Conclusion::MeasuredNothing && !cases.iter().any(TestCase::is_wrong) {
+        let wrong = ("error", conclusion.word(), Headline::of_record(record).ended);
+        cases.push(TestCase::without_time("the run".into(), Some(wrong), String::new()));
+    }
     cases
 }
 
@@ -187,7 +197,7 @@ fn verdict_cases(record: &Record, v: &Verdict) -> Vec<TestCase> {
         cases.push(TestCase::without_time(u.title().into(), skipped, String::new()));
     }
     // A pipeline takes a suite without errors for a success, and a skipped case for no error.
-    let told = cases.iter().any(|c| c.wrong.as_ref().is_some_and(|w| w.0 != "skipped"));
+    let told = cases.iter().any(TestCase::is_wrong);
     if v.outcome != Some(Outcome::Pass) && !told {
         let untested = Some(("error", Outcome::Inconclusive.name(), "no step tested it".into()));
         let said = Headline::of_record(record).line();
@@ -196,11 +206,23 @@ fn verdict_cases(record: &Record, v: &Verdict) -> Vec<TestCase> {
     cases
 }
 
+fn said_of_step(step: &StepRecord) -> String {
+    let rate = format!("{} IOPS", significant(step.iops()));
+    match step.errors.count {
+        0 => rate,
+        failed => format!("{rate}, {} failed", counted(failed, "I/O")),
+    }
+}
+
 /// What is wrong with a step that no promise was held against: I/Os that failed, or a doubt that leaves nothing of its figures.
 fn wrong_of_step(record: &Record, step: &StepRecord) -> Option<WrongCase> {
-    if step.errors.count > 0 {
+    // Where they are counted and the run goes on, nothing is judged.
+    if step.errors.count > 0 && !record.plan.continue_on_error {
         let failed = counted(step.errors.count, "I/O");
         return Some(("error", "FAILED", format!("{failed} failed")));
+    }
+    if record.report.is_none() && !step.moved() {
+        return Some(("error", "FAILED", "no I/O completed".into()));
     }
     let blocker = record.doubts.iter().find(|d| d.voids(&step.name))?;
     Some(("error", Conclusion::NotValid.word(), format!("{} [{}]", blocker.message, blocker.code)))

@@ -57,6 +57,8 @@ pub struct ChangeOfRuns {
     pub basis: ChangeBasis,
     /// Standard error of the logarithm of `ratio`.
     pub standard_error: f64,
+    /// By how much that logarithm may be off besides, where figures are kept in buckets: more runs do not make it less.
+    pub rounding: f64,
     /// Degrees of freedom of Student's distribution that goes with it; absent where the normal distribution does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degrees_of_freedom: Option<u32>,
@@ -109,13 +111,30 @@ impl ChangeOfRuns {
             detectable_pct: 100.0 * seen.exp_m1(),
             basis,
             standard_error: error,
+            rounding: 0.0,
             degrees_of_freedom: freedom,
+        }
+    }
+
+    /// The change of figures that are kept in buckets, each off by at most this share.
+    pub fn of_buckets(self, half_bucket: f64) -> ChangeOfRuns {
+        let rounding = 2.0 * half_bucket.ln_1p();
+        let distance = (self.ratio.ln().abs() - rounding).max(0.0);
+        let chance = 2.0 * beyond(distance, self.standard_error, self.degrees_of_freedom);
+        let detectable = (self.detectable_pct / 100.0).ln_1p() + rounding;
+        ChangeOfRuns {
+            low_ratio: self.low_ratio * (-rounding).exp(),
+            high_ratio: self.high_ratio * rounding.exp(),
+            p_value: self.p_value.max(chance),
+            detectable_pct: 100.0 * detectable.exp_m1(),
+            rounding,
+            ..self
         }
     }
 
     /// Chance of a ratio as low as this, if the true one were no lower than `limit`.
     pub fn p_of_less(&self, limit: f64) -> f64 {
-        let distance = limit.ln() - self.ratio.ln();
+        let distance = limit.ln() - self.ratio.ln() - self.rounding;
         if distance < 0.0 {
             return 1.0 - beyond(-distance, self.standard_error, self.degrees_of_freedom);
         }
@@ -261,6 +280,21 @@ mod tests {
         let turned = ChangeOfRuns::of_pairs(&[(90.0, 100.0), (92.0, 101.0), (91.0, 99.0)]).unwrap();
         assert!((change.inverted().low_ratio - turned.low_ratio).abs() < 1e-12);
         assert!(change.high_ratio < 1.0 && change.p_of_less(0.95) < 0.1 && change.p_of_less(0.5) > 0.99);
+    }
+
+    #[test]
+    fn buckets_hide_what_is_smaller_however_many_runs_there_are() {
+        let half_bucket: f64 = 1.0 / 128.0;
+        // A figure is that of its bucket: two that differ by nothing may lie in neighbouring ones.
+        let bucket = |place: f64| (place * 2.0 * half_bucket.ln_1p()).exp();
+        for n in 2..8 {
+            let group = |place: f64| runs(&vec![bucket(place); n]);
+            let next = ChangeOfRuns::between(&group(0.0), &group(1.0)).unwrap().of_buckets(half_bucket);
+            assert!(next.p_value > 0.05 && next.low_ratio < 1.0 + 1e-9, "{n}: {next:?}");
+            assert!(next.detectable_pct > 1.5 && next.inverted().p_of_less(0.99) > 0.025, "{n}: {next:?}");
+            let far = ChangeOfRuns::between(&group(0.0), &group(5.0)).unwrap().of_buckets(half_bucket);
+            assert!(far.low_ratio > 1.06 && far.inverted().p_of_less(0.99) < 0.025, "{n}: {far:?}");
+        }
     }
 
     #[test]

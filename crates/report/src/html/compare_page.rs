@@ -30,6 +30,7 @@ struct ComparePage<'a> {
     basis: String,
     rows: Vec<[String; 6]>,
     comparison: &'a RunComparison,
+    left_out: Vec<(&'static str, &'a str)>,
     charts: Vec<OverlaidChart>,
 }
 
@@ -78,6 +79,7 @@ pub fn page(
         basis: compare_text::basis(comparison),
         rows: rows.collect(),
         comparison,
+        left_out: compare_text::left_out(comparison),
         charts,
     }
     .render()
