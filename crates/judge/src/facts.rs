@@ -14,8 +14,8 @@ use volproof_base::stats::spread::{Spread, quantile};
 use volproof_base::unit::{Nanos, total};
 use volproof_record::StepRecord;
 
-/// A second counts as delivered from this share of the promise on: providers that promise a share of the time promise 90 % of the rate
-/// (AWS: "at least 90 percent of provisioned IOPS performance").
+/// A second counts as delivered from this share of the promise on (AWS: "at least 90 percent of provisioned IOPS performance"). Where a
+/// provider promises all of the rate, single seconds still vary, and the mean has to keep it.
 pub const DELIVERED: f64 = 0.9;
 /// Load threads refill a queue a little late: a load counts as one of a depth from this share of it on.
 const REFILLED: f64 = 0.9;

@@ -49,7 +49,7 @@ pub use gravest::gravest;
 pub use latency::{fits_latency, latency_promised, promised_latency};
 pub use promised_rates::PromisedRates;
 pub use sold_beyond::question_of_excess;
-pub use terms::{judges_burst, promised_readings, promised_share};
+pub use terms::{PromisedTime, judges_burst, promised_readings, promised_time};
 pub use unjudged::reason as why_without_rate;
 pub use verdict::claim_of_step;
 pub use words::{RESUME, depths_and_rates, figure, figures, rate};

@@ -12,7 +12,7 @@
 //! tells which. Pure functions of [`StepFacts`]; the words are in `words`.
 
 use super::answer::{Answer, Basis, MOST_DEAD, Missing, Open};
-use super::facts::{DELIVERED, StepFacts, TriedLoad};
+use super::facts::{StepFacts, TriedLoad};
 use super::step_answer::{StepAnswer, read};
 use super::terms::ClaimTerms;
 use super::thresholds::LOADS_APART;
@@ -121,7 +121,8 @@ impl Case<'_> {
             return self.ends(Outcome::Inconclusive, Basis::ShareOpen { more_seconds }, answer.by);
         }
         let spans = matches!(answer.basis, Basis::Open(Open::Spans { .. })) && deepest == Some(answer.by);
-        if answer.outcome != Outcome::Fail && !spans {
+        let grants_less = self.terms.level < 1.0;
+        if !grants_less || (answer.outcome != Outcome::Fail && !spans) {
             return answer;
         }
         // On both sides of the nominal rate the guarantee is kept.
@@ -138,7 +139,7 @@ impl Case<'_> {
 
     /// Samples that do not show seconds leave their mean: it refutes a share of time that it could not have even with nothing in all other seconds.
     fn without_seconds(&self, answer: Answer, time: f64) -> Answer {
-        let is_refuted = self.steps[answer.by].mean < time * DELIVERED * self.terms.limits().0;
+        let is_refuted = self.steps[answer.by].mean < time * self.terms.level * self.terms.limits().0;
         match answer.outcome {
             Outcome::Pass => self.ends(Outcome::Inconclusive, Basis::SamplesMerged, answer.by),
             Outcome::Fail if !is_refuted => self.ends(Outcome::Inconclusive, Basis::SamplesMerged, answer.by),

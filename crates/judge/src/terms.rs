@@ -8,6 +8,7 @@ use super::thresholds::LEAST_BURST;
 use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::LONGEST_WAIT;
 use volproof_base::token_bucket::BucketTerms;
+use volproof_promise::catalogue::guarantee::GuaranteedFigure;
 use volproof_record::{JudgedPromise, Metric};
 
 /// The promise that a step is held against, in I/Os or bytes a second.
@@ -23,6 +24,8 @@ pub struct ClaimTerms {
     pub burst: Option<SoldBurst>,
     /// Share of the time that is promised: by the provider, or by the user's `--min-share`.
     pub time: Option<f64>,
+    /// The part of the rate that is promised for that share of the time: 1 where the provider's words grant no less for this rate.
+    pub level: f64,
     /// The burst is judged instead of the baseline.
     pub judge_burst: bool,
     /// A type of volume promises it, and gives no more than its figures say.
@@ -34,12 +37,19 @@ impl ClaimTerms {
     pub fn from_promise(judged_promise: &JudgedPromise, rates: &PromisedRates) -> ClaimTerms {
         let counts_ios = rates.metric() == Metric::Iops;
         let [least, most] = [rates.least, rates.most].map(|at| if counts_ios { at.iops } else { at.bytes });
+        let burst = SoldBurst::beyond_promise(judged_promise, &rates.least, least);
+        let judges_burst = judged_promise.judge_burst && burst.is_some();
+        let is_of_volumes = rates.least.binding.owner() == "volume";
+        // The words are about the figures of volumes, and neither about a burst nor about an instance.
+        let granted =
+            promised_time(judged_promise, rates.metric()).filter(|_| is_of_volumes && !judges_burst);
         ClaimTerms {
             least,
             most,
             tolerance: judged_promise.tolerance,
-            burst: SoldBurst::beyond_promise(judged_promise, &rates.least, least),
-            time: judged_promise.min_share.or_else(|| promised_share(judged_promise)),
+            burst,
+            time: judged_promise.min_share.or(granted.map(|granted| granted.share)),
+            level: granted.map_or(1.0, |granted| granted.level),
             judge_burst: judged_promise.judge_burst,
             is_of_a_type: true,
         }
@@ -53,6 +63,7 @@ impl ClaimTerms {
             tolerance: 0.0,
             burst: None,
             time: None,
+            level: 1.0,
             judge_burst: false,
             is_of_a_type: false,
         }
@@ -76,7 +87,7 @@ impl ClaimTerms {
 
     /// The rate that the promised share of time is about, as a promise of its own.
     pub fn of_guarantee(&self) -> ClaimTerms {
-        ClaimTerms { tolerance: 1.0 - DELIVERED * (1.0 - self.tolerance), ..*self }
+        ClaimTerms { tolerance: 1.0 - self.level * (1.0 - self.tolerance), ..*self }
     }
 
     /// All that a volume of this promise gives, its burst included.
@@ -141,29 +152,28 @@ pub fn judges_burst(judged_promise: &JudgedPromise, rates: &PromisedRates) -> bo
     ClaimTerms::from_promise(judged_promise, rates).judged_burst().is_some()
 }
 
-/// The share of time that the provider promises. Several volumes promise together what the weakest of them promises.
-pub fn promised_share(judged_promise: &JudgedPromise) -> Option<f64> {
-    let words = judged_promise.promise.volumes.iter().map(|v| v.consistency.as_deref());
-    let shares = words.map(|words| words.and_then(share_of_time));
-    shares.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten()
+/// A promise of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PromisedTime {
+    /// The part of the rate that is promised: 1 where the words grant no less.
+    pub level: f64,
+    /// The share of the time.
+    pub share: f64,
 }
 
-/// The share in words such as "at least 90 % of provisioned IOPS, 99.9 % of the time".
-fn share_of_time(words: &str) -> Option<f64> {
-    let before = words.split("% of the time").next().filter(|before| before.len() < words.len())?;
-    let number = before.trim_end().rsplit([' ', ',']).next()?;
-    number.parse::<f64>().ok().filter(|n| (0.0..100.0).contains(n)).map(|n| n / 100.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_share_of_time_is_read_from_its_words() {
-        let share = share_of_time("at least 90 % of provisioned IOPS, 99.9 % of the time").unwrap();
-        assert!((share - 0.999).abs() < 1e-12);
-        assert_eq!(share_of_time("99 % of the time; figures are 'up to'"), Some(0.99));
-        assert_eq!(share_of_time("figures are 'up to'"), None);
+/// What the provider promises of time for a rate. Several volumes promise together what the weakest of them promises.
+pub fn promised_time(judged_promise: &JudgedPromise, metric: Metric) -> Option<PromisedTime> {
+    let figure = match metric {
+        Metric::Iops => GuaranteedFigure::Iops,
+        Metric::Throughput => GuaranteedFigure::Throughput,
+        Metric::Latency | Metric::Percentile | Metric::SlowShare => return None,
+    };
+    let mut weakest: Option<PromisedTime> = None;
+    for volume in &judged_promise.promise.volumes {
+        let own = volume.guarantee_of(figure)?;
+        let so_far = weakest.unwrap_or(PromisedTime { level: 1.0, share: 1.0 });
+        weakest =
+            Some(PromisedTime { level: so_far.level.min(own.level), share: so_far.share.min(own.time) });
     }
+    weakest
 }

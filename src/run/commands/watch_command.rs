@@ -17,10 +17,10 @@ use crate::ui;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant, throughput};
 use volproof_device::device::{self, Block, Facts, Root};
 use volproof_device::output::{FileIdentity, OutputFile, OutputKind, apart};
-use volproof_judge::promised_share;
+use volproof_judge::promised_time;
 use volproof_promise::catalogue::promised_level::PromiseDirection;
-use volproof_record::JudgedPromise;
 use volproof_record::exit::Exit;
+use volproof_record::{JudgedPromise, Metric};
 use volproof_report::watch_metrics::{self, WatchNow};
 use volproof_report::watch_text;
 use volproof_watch::{
@@ -123,9 +123,16 @@ fn header(args: &WatchArgs, root: &Root, disk: &Block) -> anyhow::Result<WatchHe
         limits,
         share_of_time: promise
             .as_ref()
-            .and_then(|promise| promise.min_share.or_else(|| promised_share(promise))),
+            .and_then(|promise| promise.min_share.or_else(|| share_of_kept_minutes(promise))),
         no_page,
     })
+}
+
+/// The promised share of minutes that are kept. A minute is kept from nine tenths of a rate on: words that grant no less say nothing of those.
+fn share_of_kept_minutes(judged: &JudgedPromise) -> Option<f64> {
+    let promised =
+        [Metric::Iops, Metric::Throughput].into_iter().find_map(|rate| promised_time(judged, rate))?;
+    (promised.level < 1.0).then_some(promised.share)
 }
 
 /// The rates of a promise, instance included.

@@ -56,6 +56,31 @@ fn what_voids_a_figure_is_of_its_own_step_or_names_another() {
 }
 
 #[test]
+fn less_than_the_rate_passes_only_where_the_words_grant_it() {
+    let lab = Lab::new();
+    let gp3 = "--promise aws:gp3 --volume-size 100GiB";
+    for (promise, load, volume, code) in [
+        (gp3, "--rw randread --iodepth 256 --runtime 60s", "iops-cap=2760", 0),
+        (gp3, "--rw read --bs 1MiB --iodepth 64 --runtime 60s", "bytes-cap=112MiB/s", 1),
+        (
+            "--promise azure:Premium_LRS --volume-size 128GiB",
+            "--rw randread --iodepth 256 --runtime 60s",
+            "iops-cap=442",
+            1,
+        ),
+        (
+            "--promise azure:UltraSSD_LRS --volume-size 128GiB --iops 5000 --throughput 300",
+            "--rw randread --iodepth 256 --runtime 300s",
+            "iops-cap=4450",
+            1,
+        ),
+    ] {
+        let ran = lab.run(&format!("latency=500us,{volume},cap-period=10ms"), load, promise);
+        assert_eq!(ran.code, code, "{promise}: {}", ran.stdout);
+    }
+}
+
+#[test]
 fn a_missed_promise_is_tried_at_the_saturating_depth() {
     let lab = Lab::new();
     let ran = lab.run("latency=300us,iops-cap=228", MINUTE, PL0);

@@ -1,6 +1,7 @@
 //! Courses of experiments on volumes that are known: what the table answers, and which step it asks for.
 
 mod fluid;
+mod granted;
 mod metamorphic;
 mod sequences;
 

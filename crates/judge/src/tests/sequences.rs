@@ -2,7 +2,7 @@
 
 use super::{PROMISED, SATURATING, closed, plain};
 use crate::answer::{Answer, Basis, Missing, Open};
-use crate::facts::{BinSamples, StepFacts, StepMishaps, TriedLoad};
+use crate::facts::{BinSamples, DELIVERED, StepFacts, StepMishaps, TriedLoad};
 use crate::outcome::Case;
 use crate::sold_burst::SoldBurst;
 use crate::terms::ClaimTerms;
@@ -44,7 +44,7 @@ fn answer(steps: &[StepFacts]) -> Answer {
 }
 
 fn timed() -> ClaimTerms {
-    ClaimTerms { time: Some(0.99), ..plain(PROMISED) }
+    ClaimTerms { time: Some(0.99), level: DELIVERED, ..plain(PROMISED) }
 }
 
 fn bursting(seconds: f64) -> ClaimTerms {

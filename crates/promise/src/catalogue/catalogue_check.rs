@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
+use super::guarantee::Guarantee;
 use super::instance_entry::{Cell, InstanceFamily};
 
 /// The meanings a cell of an instance row can have.
@@ -89,6 +90,10 @@ fn volume_faults(v: &Volume) -> Vec<String> {
         && !(0.0 < low && low <= high)
     {
         faults.push(format!("latency_ms {low} to {high} is not a range"));
+    }
+    faults.extend(v.guarantee.as_ref().and_then(Guarantee::fault));
+    if v.guarantee.is_some() && v.consistency.is_none() {
+        faults.push("guarantee: the provider's words are missing (consistency)".into());
     }
     for date in [Some(&v.as_of), v.since.as_ref()].into_iter().flatten() {
         if !is_date(date) {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::formula::Formula;
+use super::guarantee::Guarantee;
 
 /// How far a figure can be trusted; the rules are at the top of the data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -176,6 +177,8 @@ pub struct Volume {
     pub latency_basis: Option<String>,
     /// The share of time for which the figures, or a share of them, are promised, in words.
     pub consistency: Option<String>,
+    /// What those words say, as figures.
+    pub guarantee: Option<Guarantee>,
     /// The condition under which the figures hold.
     pub condition: Option<String>,
     /// How many instances must load the volume at the same time for its figures to hold, where one is not enough.

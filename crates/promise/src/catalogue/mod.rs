@@ -9,6 +9,7 @@ pub mod catalogue_check;
 pub mod catalogue_file;
 pub mod entry;
 pub mod formula;
+pub mod guarantee;
 pub mod instance;
 pub mod instance_entry;
 pub mod promise_error;

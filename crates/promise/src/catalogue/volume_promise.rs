@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::catalogue_file::Catalogue;
 use super::entry::{BlockTable, SourceQuality, Volume};
+use super::guarantee::{Guarantee, GuaranteedFigure};
 use super::promise_error::PromiseError;
 use super::promised_level::{Bought, EachDirection, Level, PromiseDirection};
 use volproof_base::unit::{Bytes, grouped, significant};
@@ -89,6 +90,9 @@ pub struct VolumePromise {
     pub latency_basis: Option<String>,
     /// The share of time for which the figures, or a share of them, are promised, in words.
     pub consistency: Option<String>,
+    /// What those words say, as figures; `None` in Records of versions that did not store it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<Guarantee>,
     /// The condition under which the figures hold.
     pub condition: Option<String>,
     /// What the type is made of: `ssd`, `hdd` and the like; `None` in Records of versions that did not store it.
@@ -217,6 +221,7 @@ impl VolumePromise {
             latency_ms: v.latency_ms,
             latency_basis: v.latency_basis.clone(),
             consistency: v.consistency.clone(),
+            guarantee: v.guarantee.clone(),
             condition: v.condition.clone(),
             media: Some(v.media.clone()),
             least_instances: v.least_instances,
@@ -226,6 +231,13 @@ impl VolumePromise {
             confidence: v.confidence,
             notes,
         })
+    }
+
+    /// What the provider promises of time for a figure. Words without figures, such as those of old Records, are read as the catalogue does.
+    pub fn guarantee_of(&self, figure: GuaranteedFigure) -> Option<&Guarantee> {
+        let words = self.consistency.as_deref();
+        let known = self.guarantee.as_ref().or_else(|| words.and_then(Guarantee::of_words));
+        known.filter(|guarantee| guarantee.of.contains(&figure))
     }
 
     /// A smaller request costs as much throughput as one of this size, unless it is sequential and merged with its neighbours: so count types
