@@ -89,7 +89,7 @@ pub use slo_answer::{SloAnswer, SloDepth, SloTrial, TrialOutcome, UnsureShare};
 pub use spacing::Spacing;
 pub use step_figures::{
     CpuFigures, DeviceCounts, DirectionCounts, DiskFigures, LatencyFigures, LoadFigures, PaceFigures,
-    QUEUE_SETS_LATENCY, RateFigures, StepFigures, bins, most_parts,
+    QUEUE_SETS_LATENCY, RateFigures, StepFigures, bins, bins_of, most_parts,
 };
 pub use step_record::{CpuRecord, ErrorRecord, FioRun, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use steps_together::{Company, Together};

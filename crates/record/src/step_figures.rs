@@ -2,6 +2,7 @@
 
 use super::direction_summary::{DATA, add_column};
 use super::{Conditions, Record, ReportProgram, StepRecord, figures_of_report};
+use volproof_base::sample::Direction;
 use volproof_base::stats::percentile::pooled;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_plan::{EngineKind, FileState, Step};
@@ -166,10 +167,15 @@ pub fn most_parts(block: Bytes) -> f64 {
 
 /// Counts of the grid, all targets and the data directions together: I/Os or bytes.
 pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
+    bins_of(step, &DATA, bytes)
+}
+
+/// The same of some of the directions.
+pub fn bins_of(step: &StepRecord, directions: &[Direction], bytes: bool) -> Vec<u64> {
     let mut out: Vec<u64> = Vec::new();
     for series in step.targets.iter().map(|t| &t.series) {
-        for d in DATA {
-            let Some(stream) = series.stream(d) else { continue };
+        for d in directions {
+            let Some(stream) = series.stream(*d) else { continue };
             let column = if bytes { &stream.track.bytes } else { &stream.track.ios };
             add_column(&mut out, &series.on_grid(column));
         }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::claim_words::{ClaimWords, asks, of_claim};
 use super::latency_cells::{footnotes, percentile};
 use super::layout::{fitting_table, label, table, wrap};
+use volproof_base::sample::Direction;
+use volproof_base::stats::burst::BurstSeen;
 use volproof_base::unit::{Bytes, Nanos, grouped, significant};
 use volproof_device::output::screen;
 use volproof_judge::figures;
@@ -12,7 +14,7 @@ use volproof_plan::Step;
 use volproof_promise::fit::{
     Application, AskedApplication, FigureKind, FitCatalogue, FitNeed, Grade, NeedBound, SelectionError,
 };
-use volproof_record::{Claim, Record, StepRecord, Verdict};
+use volproof_record::{Claim, DirectionSummary, Record, StepRecord, Verdict, bins_of};
 
 /// A line for each application.
 pub fn list(catalogue: &FitCatalogue) -> String {
@@ -188,16 +190,31 @@ pub(super) fn figures_text(record: &Record) -> String {
 /// What an operator counts in: commits a second, and the time of a flush.
 fn commits(record: &Record, a: &AskedApplication) -> Option<String> {
     let loads = a.commits.as_ref()?;
-    let measured = |name: &str| record.steps.iter().find(|step| step.name == name)?.sync.as_ref();
-    let one = measured(&loads.one_client)?;
-    let mut words = format!("{}: {} commits/s for one client", a.name, significant(one.iops));
+    let measured = |name: &str| {
+        let step = record.steps.iter().find(|step| step.name == name)?;
+        Some((step, step.sync.as_ref()?))
+    };
+    let (step, one) = measured(&loads.one_client)?;
     let many =
         loads.many_clients.as_ref().and_then(|name| Some((record.plan_step(name)?.numjobs, measured(name)?)));
-    if let Some((clients, many)) = many {
-        words += &format!(", {} for {clients}", significant(many.iops));
+    let mut of_one = lasting(step, &[Direction::Sync], one.iops);
+    let mut of_many = String::new();
+    if let Some((clients, (step, many))) = many {
+        let per_second = lasting(step, &[Direction::Sync], many.iops);
+        // Where a burst ended among many clients, one client had its share of that burst.
+        of_one = if per_second < many.iops { of_one.min(per_second) } else { of_one };
+        of_many = format!(", {} for {clients}", significant(per_second));
     }
+    let mut words = format!("{}: {} commits/s for one client", a.name, significant(of_one));
+    words += &of_many;
     let p99 = one.service_latency_ns.marked("99", |value: Nanos| value.to_string());
     Some(words + &p99.map(|p99| format!("; {} p99 {p99}", loads.flush)).unwrap_or_default())
+}
+
+/// A rate of I/Os: after a burst that of the baseline.
+fn lasting(step: &StepRecord, directions: &[Direction], rate: f64) -> f64 {
+    let burst = BurstSeen::from_bins(&bins_of(step, directions, false));
+    burst.map_or(rate, |burst| burst.baseline_per_second)
 }
 
 /// One load of a profile. An operation is a pass over a file of a few blocks, as pg_test_fsync counts, or one I/O.
@@ -205,16 +222,16 @@ fn row(plan: &Step, step: &StepRecord) -> Option<Vec<String>> {
     let block = plan.single_block()?;
     let writes = step.write.as_ref();
     let io = writes.or(step.read.as_ref())?;
+    let direction = if writes.is_some() { Direction::Write } else { Direction::Read };
     let blocks = plan.size.filter(|size| *size < Bytes::mib(1)).map_or(1, |size| (size.0 / block.0).max(1));
     let rate = match &step.sync {
         // A flush now and then is no operation of its own.
-        Some(sync) if plan.fsync == 1 || blocks > 1 => sync.iops,
-        _ if blocks > 1 => io.iops / blocks as f64,
-        _ => step.iops(),
+        Some(sync) if plan.fsync == 1 || blocks > 1 => lasting(step, &[Direction::Sync], sync.iops),
+        _ if blocks > 1 => lasting(step, &[direction], io.iops) / blocks as f64,
+        _ => lasting(step, &[Direction::Read, Direction::Write], step.iops()),
     };
-    let p99 = |l: Option<&volproof_record::DirectionSummary>| {
-        l.map_or("-".into(), |d| percentile(&d.service_latency_ns, "99"))
-    };
+    let p99 =
+        |l: Option<&DirectionSummary>| l.map_or("-".into(), |d| percentile(&d.service_latency_ns, "99"));
     let busy = plan.depth_per_target() == 1 && rate > 0.0;
     let mean = if busy { Nanos((1e9 / rate) as u64).to_string() } else { "-".into() };
     Some(vec![label(&step.name, 24), significant(rate), mean, p99(step.sync.as_ref()), p99(writes)])

@@ -265,6 +265,19 @@ fn a_profile_has_figures_and_no_pass() {
 }
 
 #[test]
+fn commits_after_a_burst_are_those_of_the_baseline() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = "latency=500us,iops-cap=1000,burst-iops=4000,burst-ios=600000";
+    let args = ["fit", "--for", "postgres", "--need", "wal-flush.p99<=5ms", "--simulate", device];
+    let (_, out, err) = volproof(dir.path(), &args);
+    let line = out.lines().find(|line| line.contains("commits/s")).unwrap_or_else(|| panic!("{out}{err}"));
+    let figures = line.replace(',', "");
+    let rates: Vec<f64> = figures.split(' ').filter_map(|word| word.parse().ok()).take(2).collect();
+    // A commit is one or two of the 1,000 requests that the baseline does.
+    assert!(rates.len() == 2 && rates.iter().all(|rate| (400.0..1100.0).contains(rate)), "{line}");
+}
+
+#[test]
 fn a_need_of_ones_own_is_judged_like_a_published_one() {
     let dir = tempfile::tempdir().unwrap();
     let fit = |need: &str| {
