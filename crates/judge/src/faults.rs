@@ -45,6 +45,15 @@ impl From<&Doubt> for Fault {
     }
 }
 
+/// An experiment showed a limit that the volumes share.
+pub fn shared_limit() -> Fault {
+    Fault::new(
+        DoubtCode::LimitedByInstance,
+        "the volumes share a limit, such as that of the instance: each alone does more than beside the others; shown, and no fault of a volume",
+        "test each volume alone or on an instance with a higher limit, or judge the promise of this one with --instance",
+    )
+}
+
 /// A claim that a fault of the measurement voids.
 pub fn void(claim: Claim, fault: &Fault) -> Claim {
     Claim {

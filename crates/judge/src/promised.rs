@@ -20,7 +20,6 @@ use volproof_base::stats::LEAST_QUOTABLE;
 use volproof_base::stats::limit_answer::{ClaimAnswer, LimitAnswer, TimeShare};
 use volproof_base::unit::Bytes;
 use volproof_plan::{Plan, Purpose, Step};
-use volproof_promise::catalogue::Promise;
 use volproof_record::{
     BasisCode, Claim, ClaimStep, Delivered, JudgedPromise, Metric, Outcome, Record, StepRecord, bins,
     promise_direction as direction,
@@ -156,9 +155,7 @@ impl<'a> TestedPromise<'a> {
         }
         let mut parts = Vec::new();
         for (target, volume) in self.record.targets.iter().zip(volumes) {
-            let block = self.judged_promise.promise.block;
-            let promise = Promise { volumes: vec![volume.clone()], instance: None, block };
-            let own = JudgedPromise { promise, ..self.judged_promise.as_ref().clone() };
+            let own = self.judged_promise.of_volume(volume);
             let Some(rates) = PromisedRates::at_block(&own, self.block, d) else { continue };
             let alone = self.steps.iter().filter_map(|step| faults::alone(step, &target.path));
             let part = TestedPromise {

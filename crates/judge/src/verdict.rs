@@ -2,10 +2,10 @@
 
 use super::against::against_all;
 use super::asked_verdict::promise_to_judge;
-use super::gravest::is_of_promise;
+use super::gravest::{gravest_promise, is_of_promise};
 use super::latency::{self, TestedLatency};
 use super::promised::{self, TestedPromise};
-use super::{needs, test_command, unjudged};
+use super::{causes, faults, needs, test_command, unjudged};
 use volproof_record::{Claim, Metric, Outcome, Record, StepRecord, Untested, Verdict};
 
 /// The claims of all steps.
@@ -45,8 +45,8 @@ pub(crate) fn verdict_of(record: &Record) -> Verdict {
         record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
     let outcome = outcome_of(record, &claims, &unanswered);
     let mut untested = untested_metrics(record, &claims);
-    untested.extend(unanswered);
-    Verdict {
+    untested.extend(unanswered.iter().cloned());
+    let verdict = Verdict {
         outcome,
         against: against_all(record),
         tolerance: judged_promise.map_or(0.0, |c| c.tolerance),
@@ -54,7 +54,26 @@ pub(crate) fn verdict_of(record: &Record) -> Verdict {
         claims,
         beyond,
         untested,
+    };
+    without_shared_limits(record, verdict, &unanswered)
+}
+
+/// A limit of the instance is no fault of a volume: a miss for which an experiment showed that limit is INVALID, as one that counters prove. Where
+/// the instance's own promise is judged, it counts.
+fn without_shared_limits(record: &Record, mut verdict: Verdict, unanswered: &[Untested]) -> Verdict {
+    for _ in 0..verdict.claims.len() {
+        let Some(missed) = gravest_promise(&verdict).filter(|claim| claim.outcome == Outcome::Fail) else {
+            break;
+        };
+        if missed.binding.starts_with("instance") || !causes::clears_the_volumes(record, &verdict) {
+            break;
+        }
+        let place = verdict.claims.iter().position(|claim| claim == missed);
+        let Some(claim) = place.and_then(|place| verdict.claims.get_mut(place)) else { break };
+        *claim = faults::void(claim.clone(), &faults::shared_limit());
+        verdict.outcome = outcome_of(record, &verdict.claims, unanswered);
     }
+    verdict
 }
 
 /// The gravest outcome. An application without an answer has no PASS, whatever another one has; nor has a promise that no step tests.

@@ -124,6 +124,8 @@ pub enum CauseFinding {
     Proven,
     /// An exact counter shows that it took part, and that the promise is missed without it too.
     Part,
+    /// It was tried, and the intervals of the rates allow both answers.
+    NotDecided,
     /// It was not tried.
     NotTried,
 }
@@ -181,7 +183,7 @@ pub enum NotTried {
 }
 
 /// A measured load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CauseTrial {
     /// Name of the step.

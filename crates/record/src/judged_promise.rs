@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use volproof_promise::catalogue::Promise;
+use volproof_promise::catalogue::volume_promise::VolumePromise;
 
 /// The promise that the run is held against. Complete: it needs no catalogue, so that a stored Record is judged as it was then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +41,12 @@ impl JudgedPromise {
         self.min_share = Some(share);
         let percent = (share * 1e11).round() / 1e9;
         self.set_option("--min-share", Some(format!("{percent}%")));
+    }
+
+    /// The promise of one of its volumes by itself, without the instance.
+    pub fn of_volume(&self, volume: &VolumePromise) -> JudgedPromise {
+        let promise = Promise { volumes: vec![volume.clone()], instance: None, block: self.promise.block };
+        JudgedPromise { promise, ..self.clone() }
     }
 
     pub(crate) fn set_option(&mut self, name: &str, value: Option<String>) {

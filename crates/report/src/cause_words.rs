@@ -127,6 +127,7 @@ fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
         CauseFinding::Excluded => "no",
         CauseFinding::Shown | CauseFinding::Proven => "YES",
         CauseFinding::Part => "part",
+        CauseFinding::NotDecided => "open",
         CauseFinding::NotTried => "-",
     };
     let (tried, result) = match row.not_tried {
@@ -137,6 +138,7 @@ fn line(table: &CauseTable, row: &CauseRow) -> CauseLine {
         CauseFinding::Proven => format!("proven: {result}"),
         CauseFinding::Shown => format!("shown: {result}"),
         CauseFinding::Part => format!("proven in part: {result}"),
+        CauseFinding::NotDecided => format!("not decided, the rates vary too much: {result}"),
         _ => result,
     };
     CauseLine { mark, cause: name(row), tried, result }

@@ -6,7 +6,7 @@ mod provider;
 
 use std::process::Command;
 
-use volproof::record::{Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, NotTried, Record};
+use volproof::record::{Cause, CauseEvidence, CauseFinding, CauseRow, CauseTable, NotTried, Outcome, Record};
 use volproof::report::cause_words;
 
 /// A gp3 of 100 GiB: 3,000 IOPS.
@@ -102,8 +102,16 @@ fn a_slow_cpu_is_no_cap() {
 #[test]
 fn a_limit_of_the_instance_is_one_that_volumes_share() {
     let two = format!("one two --file-size 16GiB {GP3}");
-    let table = planted("latency=500us,instance-iops-cap=2000", &two);
-    assert!(found(&table).contains(&Cause::VolumeOrInstance), "{table:#?}");
+    // No fault of volumes that keep their promise alone, or that it holds back alone as well; one of volumes that are below it by themselves.
+    for (volume, outcome) in [
+        ("latency=500us,instance-iops-cap=4000,cap-period=10ms", Outcome::Invalid),
+        ("latency=500us,instance-iops-cap=2000", Outcome::Invalid),
+        ("latency=500us,instance-iops-cap=2000,iops-cap=1500", Outcome::Fail),
+    ] {
+        let (record, text) = Lab::new().run(volume, &two);
+        assert_eq!(record.verdict.unwrap().outcome, Some(outcome), "{text}");
+        assert!(found(&record.causes.unwrap()).contains(&Cause::VolumeOrInstance), "{text}");
+    }
     let table = planted("latency=500us,iops-cap=1500", &two);
     assert_eq!(row(&table, Cause::VolumeOrInstance).finding, CauseFinding::Excluded, "{table:#?}");
 }
@@ -136,6 +144,36 @@ fn burst_credits_come_back_in_a_rest() {
     assert!(found(&table).contains(&Cause::BurstCredits), "{table:#?}");
     let table = planted("latency=500us,iops-cap=1000", GP3);
     assert_eq!(row(&table, Cause::BurstCredits).finding, CauseFinding::Excluded, "{table:#?}");
+}
+
+#[test]
+fn a_cap_is_named_and_no_credits_whatever_its_period() {
+    for (period, depth) in [("1.2s", 1), ("2s", 1), ("3s", 32), ("4.1s", 8)] {
+        let volume = format!("latency=300us,jitter=50us,iops-cap=2400,cap-period={period}");
+        let load = format!("--bs 4KiB --iodepth {depth}");
+        let (record, text) = Lab::new().run_load(&load, &volume, GP3);
+        assert_eq!(
+            found(&record.causes.unwrap_or_else(|| panic!("no table: {text}"))),
+            [Cause::Cap],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn noise_leaves_a_cap_open_and_excludes_none() {
+    for seed in 1..=6 {
+        let volume = "latency=500us,iops-cap=2400,cap-period=10ms,noise=0.1";
+        let table = planted(volume, &format!("{GP3} --seed {seed}"));
+        let open_or_shown = [CauseFinding::NotDecided, CauseFinding::Shown];
+        assert!(open_or_shown.contains(&row(&table, Cause::Cap).finding), "{table:#?}");
+    }
+}
+
+#[test]
+fn a_latency_that_does_not_limit_the_load_is_no_cause() {
+    let table = planted("latency=2.1ms,iops-cap=2400", GP3);
+    assert_eq!(found(&table), [Cause::Cap], "{table:#?}");
 }
 
 #[test]

@@ -2,13 +2,13 @@
 //!
 //! **Experiment:** the same load with blocks of a quarter and of four times the size.
 //!
-//! **Shown** where I/Os wait for the volume, and I/Os a second (or bytes) stay the same within 3 %. Where they do not, the control counts instead
-//! of the load before. The figure is looked up: which volumes of the
+//! **Shown** where I/Os wait for the volume, and I/Os a second (or bytes) stay the same within 3 %; open where they do not, and their intervals
+//! allow it. Where they do not, the control counts instead of the load before. The figure is looked up: which volumes of the
 //! provider promise exactly that? A volume that serves a fixed number of I/Os at a time looks the same: see `slow-volume`.
 
 use super::cause_case::{CauseCase, Change};
-use super::cause_row::found;
-use super::trial::is_same;
+use super::cause_row::answered;
+use super::trial::{Compared, same};
 use super::{control, slow_volume, sold_as, this_machine};
 use crate::saturating_depth::MOST_BYTES;
 use crate::thresholds::LOADS_APART;
@@ -59,10 +59,10 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     if !sizes.is_at_limit() {
         sizes = Sizes::beside(case, control::trial(case)?)?;
     }
-    let is_shown = sizes.is_at_limit() && waits(case);
-    let evidence = is_shown.then(|| limit(case, &sizes));
+    let compared = if waits(case) { sizes.at_limit() } else { Compared::No };
+    let evidence = (compared == Compared::Yes).then(|| limit(case, &sizes));
     let trials = [sizes.smaller, Some(sizes.base), sizes.larger].into_iter().flatten().collect();
-    Some(found(Cause::Cap, is_shown, trials, evidence))
+    Some(answered(Cause::Cap, compared, trials, evidence))
 }
 
 /// Neither I/Os nor bytes were the same as before.
@@ -87,19 +87,26 @@ impl Sizes {
     }
 
     /// Under a limit on I/Os smaller blocks come as often. Where no smaller size is possible, the larger one tells.
-    fn same_ios(&self) -> bool {
+    fn same_ios(&self) -> Compared {
         let other = self.smaller.as_ref().or(self.larger.as_ref());
-        other.is_some_and(|other| is_same(other.ios_per_second, self.base.ios_per_second))
+        other.map_or(Compared::No, |other| same(|trial| trial.ios_per_second, other, &self.base))
     }
 
     /// Under a limit on bytes larger blocks carry as many. Where no larger size is possible, the smaller one tells.
-    fn same_bytes(&self) -> bool {
+    fn same_bytes(&self) -> Compared {
         let other = self.larger.as_ref().or(self.smaller.as_ref());
-        other.is_some_and(|other| is_same(other.bytes_per_second, self.base.bytes_per_second))
+        other.map_or(Compared::No, |other| same(|trial| trial.bytes_per_second, other, &self.base))
+    }
+
+    /// Whether one of them stays the same.
+    fn at_limit(&self) -> Compared {
+        let both = [self.same_ios(), self.same_bytes()];
+        let likeliest = [Compared::Yes, Compared::Open].into_iter().find(|answer| both.contains(answer));
+        likeliest.unwrap_or(Compared::No)
     }
 
     fn is_at_limit(&self) -> bool {
-        self.same_ios() || self.same_bytes()
+        self.at_limit() == Compared::Yes
     }
 }
 
@@ -113,7 +120,7 @@ fn waits(case: &CauseCase<'_>) -> bool {
 
 /// The limit, and the volumes of the catalogue that are sold with it.
 fn limit(case: &CauseCase<'_>, sizes: &Sizes) -> CauseEvidence {
-    let counts_bytes = !sizes.same_ios();
+    let counts_bytes = sizes.same_ios() != Compared::Yes;
     let per_second = if counts_bytes { sizes.base.bytes_per_second } else { sizes.base.ios_per_second };
     let is_missed = case.claim.outcome == Outcome::Fail;
     let sold_as = if is_missed {

@@ -1,5 +1,6 @@
 //! The rows of the table of causes.
 
+use super::trial::Compared;
 use volproof_record::{Cause, CauseEvidence, CauseFinding, CauseRow, CauseTrial};
 
 /// A row without evidence.
@@ -14,8 +15,18 @@ pub(super) fn found(
     trials: Vec<CauseTrial>,
     evidence: Option<CauseEvidence>,
 ) -> CauseRow {
-    let finding = if is_shown { CauseFinding::Shown } else { CauseFinding::Excluded };
-    CauseRow { trials, evidence, ..row(cause, finding) }
+    let compared = if is_shown { Compared::Yes } else { Compared::No };
+    answered(cause, compared, trials, evidence)
+}
+
+/// A row of an experiment whose intervals may leave it open.
+pub(super) fn answered(
+    cause: Cause,
+    compared: Compared,
+    trials: Vec<CauseTrial>,
+    evidence: Option<CauseEvidence>,
+) -> CauseRow {
+    CauseRow { trials, evidence, ..row(cause, compared.into()) }
 }
 
 /// A row of an exact counter.

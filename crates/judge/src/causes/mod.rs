@@ -59,6 +59,11 @@ pub fn table(record: &Record, verdict: &Verdict) -> Option<CauseTable> {
     })
 }
 
+/// A limit that the volumes share held back the promise that is missed by most, and they are cleared of it.
+pub(crate) fn clears_the_volumes(record: &Record, verdict: &Verdict) -> bool {
+    CauseCase::new(record, verdict).is_some_and(|case| volume_or_instance::clears_the_volumes(&case))
+}
+
 /// What the experiments may take at most: time, and bytes written at the rate of forecasts.
 pub fn at_most(plan: &Plan) -> (Nanos, Bytes) {
     let Some(follow_up) = &plan.follow_up else { return (Nanos(0), Bytes(0)) };

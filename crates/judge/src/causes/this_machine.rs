@@ -2,13 +2,13 @@
 //!
 //! **Experiment:** requests of this block size that do nothing (headroom), and as many in flight by one worker more on another CPU.
 //!
-//! **Shown** where the rate grows with the worker and falls again without it. Where that was not tried: where the headroom is below 1.25 times the
+//! **Shown** where the rate grows with the worker and falls again without it; open where the intervals of the rates overlap. Where that was not tried: where the headroom is below 1.25 times the
 //! rate, or a load thread is on its CPU for 95 % of the time.
 
 use super::cause_case::{CauseCase, Change};
-use super::cause_row::found;
+use super::cause_row::{answered, found};
 use super::control;
-use super::trial::is_above;
+use super::trial::{Compared, above, is_above};
 use crate::doubts::generator_limited::is_saturated;
 use volproof_plan::Step;
 use volproof_record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
@@ -50,22 +50,29 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let near = case.base.headroom.as_ref().is_some_and(|h| h.nearly_used(trials[0].ios_per_second).is_some());
     let is_busy = near || busiest.is_some_and(is_saturated);
     // One worker more on a free CPU tells more than how busy the others are.
-    let is_shown = if is_tried { grows_with_workers(case) } else { is_busy };
+    let evidence = CauseEvidence::Machine { headroom_per_second: headroom, busiest_worker: busiest };
+    if is_tried {
+        return Some(answered(Cause::ThisMachine, growth(case), trials, Some(evidence)));
+    }
     // Without the trial, only the headroom excludes the machine.
-    if !is_shown && !is_tried && (headroom.is_none() || busiest.is_none()) {
+    if !is_busy && (headroom.is_none() || busiest.is_none()) {
         return None;
     }
-    let evidence = CauseEvidence::Machine { headroom_per_second: headroom, busiest_worker: busiest };
-    Some(found(Cause::ThisMachine, is_shown, trials, Some(evidence)))
+    Some(found(Cause::ThisMachine, is_busy, trials, Some(evidence)))
 }
 
 /// One worker more gives a higher rate than the load that decides, before it and after it.
 pub(super) fn grows_with_workers(case: &CauseCase<'_>) -> bool {
-    let Some((worker, control)) = case.trial(Cause::ThisMachine, Change::Worker).zip(control::trial(case))
-    else {
-        return false;
-    };
-    is_above(&worker, &case.base_trial()) && is_above(&worker, &control)
+    growth(case) == Compared::Yes
+}
+
+fn growth(case: &CauseCase<'_>) -> Compared {
+    let Some(worker) = case.trial(Cause::ThisMachine, Change::Worker) else { return Compared::No };
+    let before = above(&worker, &case.base_trial());
+    if before != Compared::Yes {
+        return before;
+    }
+    control::trial(case).map_or(Compared::No, |control| above(&worker, &control))
 }
 
 /// One worker more was faster than the load before it.

@@ -5,7 +5,8 @@
 //!
 //! **What to do:** test the volume alone, or on an instance with a higher limit; name the instance to judge its own promise.
 //!
-//! **Source:** AWS's page of counters (NVMe log page 0xD0), whose I/Os are those of the load.
+//! **Source:** AWS's page of counters (NVMe log page 0xD0), whose I/Os are those of the load. Without it an experiment shows a limit that several
+//! volumes share: see `volume-or-instance`.
 
 use super::DoubtCase;
 use crate::provider::proven_limit;
