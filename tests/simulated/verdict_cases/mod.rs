@@ -60,23 +60,24 @@ fn less_than_the_rate_passes_only_where_the_words_grant_it() {
     let lab = Lab::new();
     let gp3 = "--promise aws:gp3 --volume-size 100GiB";
     for (promise, load, volume, code) in [
-        (gp3, "--rw randread --iodepth 256 --runtime 60s", "iops-cap=2760", 0),
+        (gp3, "--rw randread --bs 4k --iodepth 256 --runtime 60s", "iops-cap=2760", 0),
         (gp3, "--rw read --bs 1MiB --iodepth 64 --runtime 60s", "bytes-cap=112MiB/s", 1),
         (
             "--promise azure:Premium_LRS --volume-size 128GiB",
-            "--rw randread --iodepth 256 --runtime 60s",
+            "--rw randread --bs 4k --iodepth 256 --runtime 60s",
             "iops-cap=442",
             1,
         ),
         (
             "--promise azure:UltraSSD_LRS --volume-size 128GiB --iops 5000 --throughput 300",
-            "--rw randread --iodepth 256 --runtime 300s",
+            "--rw randread --bs 4k --iodepth 256 --runtime 300s",
             "iops-cap=4450",
             1,
         ),
     ] {
-        let ran = lab.run(&format!("latency=500us,{volume},cap-period=10ms"), load, promise);
-        assert_eq!(ran.code, code, "{promise}: {}", ran.stdout);
+        let volume = format!("latency=500us,{volume},cap-period=10ms");
+        let ran = lab.volproof(&format!("run --simulate {volume} --offline {load} {promise}"));
+        assert_eq!(ran.status.code(), Some(code), "{promise}: {ran:?}");
     }
 }
 
