@@ -52,8 +52,7 @@ impl Lab {
     /// Runs a load on a simulated volume.
     pub fn run_only(&self, volume: &str, load: &str, more: &str) -> Ran {
         let offline = if more.contains("--promise") { "--offline" } else { "" };
-        let words =
-            format!("run --simulate {volume} {offline} --details --json r.json {load} {more}");
+        let words = format!("run --simulate {volume} {offline} --details --json r.json {load} {more}");
         let _ = std::fs::remove_file(self.path().join("r.json"));
         let out = self.volproof(&words);
         Ran {

@@ -32,7 +32,8 @@ const BESIDE_OTHERS: [&str; 3] =
 #[test]
 fn a_promise_kept_beside_traffic_of_others_passes_after_short_and_long_steps() {
     for load in BESIDE_OTHERS {
-        let ran = Lab::new().run_only("latency=500us,iops-cap=3300,others-iops=200,bytes-cap=130MiB/s", load, GP3);
+        let lab = Lab::new();
+        let ran = lab.run_only("latency=500us,iops-cap=3300,others-iops=200,bytes-cap=130MiB/s", load, GP3);
         assert_eq!((ran.code, answer(&ran.claim())), (0, ["pass", "kept"]), "{load}: {}", ran.stdout);
     }
 }
@@ -40,7 +41,8 @@ fn a_promise_kept_beside_traffic_of_others_passes_after_short_and_long_steps() {
 #[test]
 fn what_voids_a_figure_is_of_its_own_step_or_names_another() {
     for load in BESIDE_OTHERS {
-        let ran = Lab::new().run_only("latency=500us,iops-cap=3050,others-iops=400", load, GP3);
+        let lab = Lab::new();
+        let ran = lab.run_only("latency=500us,iops-cap=3050,others-iops=400", load, GP3);
         let record = ran.record();
         let claims = record.verdict.as_ref().unwrap().claims.iter();
         let void: Vec<_> = claims.filter(|claim| claim.outcome == Outcome::Invalid).collect();
@@ -49,7 +51,8 @@ fn what_voids_a_figure_is_of_its_own_step_or_names_another() {
             let step = &claim.deciding_step().unwrap().step;
             let spoils = |doubt: &&Doubt| doubt.spoils(step) && claim.reason.contains(&doubt.message);
             let is_own = record.doubts.iter().any(|doubt| spoils(&doubt));
-            let names_another = ran.steps().iter().any(|other| claim.reason.starts_with(&format!("{other}: ")));
+            let names_another =
+                ran.steps().iter().any(|other| claim.reason.starts_with(&format!("{other}: ")));
             assert!(is_own != names_another, "{load}: {step}: {}", claim.reason);
         }
     }
