@@ -9,7 +9,7 @@ use super::fluid::{Device, FluidLoad};
 pub enum Kind {
     /// 400 IOPS, 100 MB/s.
     Plain,
-    /// The same, "at least 90 % of provisioned IOPS, 99 % of the time".
+    /// The same, "at least 90 % of both, 99 % of the time".
     Timed,
     /// The same, with a burst of 1,200 IOPS for 30 minutes.
     Bursty,
@@ -30,7 +30,10 @@ impl Kind {
     pub fn lines(self) -> &'static str {
         match self {
             Kind::Plain => "",
-            Kind::Timed => "consistency = \"at least 90 % of provisioned IOPS, 99 % of the time\"\n",
+            Kind::Timed => {
+                "consistency = \"at least 90 % of both, 99 % of the time\"\n\
+                 guarantee = { of = [\"iops\", \"throughput\"], level = 0.9, time = 0.99 }\n"
+            }
             Kind::Bursty => "burst = { iops = 1200, credit_seconds = 1800 }\n",
         }
     }
