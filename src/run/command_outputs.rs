@@ -72,6 +72,18 @@ pub(super) fn output(
     Ok(output)
 }
 
+/// The output of a command that has no other.
+pub(super) fn sole_output(
+    option: &str,
+    path: &Path,
+    kind: OutputKind,
+    force: bool,
+) -> Result<OutputFile, Failure> {
+    let output = output(option, path, kind, force)?;
+    output::apart(&[&output], &[])?;
+    Ok(output)
+}
+
 /// What the command line names for the command to read or to measure.
 static INPUTS: OnceLock<Vec<NamedInput>> = OnceLock::new();
 

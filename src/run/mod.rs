@@ -45,6 +45,6 @@ pub use commands::{fio, main};
 pub use failure::Failure;
 
 use command_outputs::{
-    code_after_outputs, output, print, print_with_code, records_below, save_output, show_text,
+    code_after_outputs, output, print, print_with_code, records_below, save_output, show_text, sole_output,
 };
 use failure::{chain, unanswered};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::convert::{self, ConvertArgs, Converted, Form};
 use crate::run::sheet::Sheet;
-use crate::run::{Failure, chain, output, save_output};
+use crate::run::{Failure, chain, save_output, sole_output};
 use volproof_base::foreign_lines::in_one_line;
 use volproof_device::output::screen;
 use volproof_record::exit::Exit;
@@ -18,7 +18,7 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     if is_there(args, path) {
         return Ok(Exit::Done);
     }
-    let mut output = output("-o", path, args.to.output_kind(), args.force)?;
+    let mut output = sole_output("-o", path, args.to.output_kind(), args.force)?;
     match convert::answer(args).map_err(|e| Failure::input(in_one_line(&chain(&e))))? {
         Converted::Record(record) => Sheet::of_record(output).save_stored(&record),
         converted => save_output(&mut output, &|out| converted.write(&mut screen::VisibleWriter(out))),

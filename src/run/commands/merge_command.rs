@@ -19,7 +19,7 @@ use volproof_report::summary_text;
 /// Of input, and an output that cannot be written.
 pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let file = match &args.output {
-        Some(path) => crate::run::output("--output", path, OutputKind::Record, args.sheets.force)?,
+        Some(path) => crate::run::sole_output("--output", path, OutputKind::Record, args.sheets.force)?,
         None => {
             let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
             OutputFile::fresh("--output", Path::new("."), format!("volproof-fleet-{now}"), "json")?

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::ReportArgs;
 use crate::evidence_files;
 use crate::result_file::{self, Found};
-use crate::run::{Failure, chain, output, print, save_output, tell_of_others};
+use crate::run::{Failure, chain, output, print, save_output, sole_output, tell_of_others};
 use volproof_device::output::{OutputFile, OutputKind};
 use volproof_record::exit::Exit;
 use volproof_report::{evidence_words, html};
@@ -16,7 +16,7 @@ use volproof_report::{evidence_words, html};
 /// Of input, and an output that cannot be written.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut output = match (&args.output, args.record.file_stem()) {
-        (Some(path), _) => output("-o", path, OutputKind::Html, args.force)?,
+        (Some(path), _) => sole_output("-o", path, OutputKind::Html, args.force)?,
         // The user did not name this file: an existing file of its name stays.
         (None, Some(stem)) if args.record != Path::new("-") => {
             OutputFile::fresh("-o", Path::new(""), stem, "html")?
