@@ -79,13 +79,14 @@ fn find(holder: Holder, key: &str) -> Option<&'static str> {
 }
 
 /// Fields that say nothing about the load or its figures: they are taken out whatever they hold.
-const SILENT: [(Holder, &str); 6] = [
+const SILENT: [(Holder, &str); 7] = [
     (Holder::PlanStep, "trace"),
     (Holder::PlanStep, "compress_chunk"),
     (Holder::PlanStep, "refill"),
     (Holder::PlanStep, "scramble"),
     (Holder::RecordStep, "trace_left_out_ios"),
     (Holder::Question, "judge_simulated"),
+    (Holder::Record, "aborted"),
 ];
 
 /// Takes removed fields out of a stored object: silent ones, and others where they are empty.

@@ -21,4 +21,9 @@ pub enum Intervention {
         /// For how long, to 50 ms.
         for_ns: Nanos,
     },
+    /// In Records of 0.1.0: the schedule was paused, so that the volume rested before this step.
+    PausedBefore {
+        /// For how long.
+        for_ns: Nanos,
+    },
 }

@@ -100,8 +100,7 @@ pub fn nothing_left(args: &RunArgs, path: &Path, record: &Record) -> Result<Exit
     Ok(judge::exit(record))
 }
 
-/// The plan's steps have finished, and none follows: what [`Front::next_of_course`](crate::run::front::Front::next_of_course) asks behind them
-/// is asked here too.
+/// The plan's steps have finished, and none follows: what [`course::next`] asks behind them is asked here too.
 fn is_done(record: &Record, earlier: &EarlierRun) -> bool {
     record.state == State::Complete
         && earlier.steps.len() == record.plan.steps.len()
