@@ -238,8 +238,9 @@ mod tests {
         span
     }
 
-    fn minutes(count: i64) -> Vec<WatchFrame> {
-        (0..count).map(|n| WatchFrame::Span(Box::new(minute(n)))).collect()
+    /// So many minutes behind the first ones.
+    fn minutes(first: i64, count: i64) -> Vec<WatchFrame> {
+        (first..first + count).map(|n| WatchFrame::Span(Box::new(minute(n)))).collect()
     }
 
     fn begun(path: &Path) -> WatchFile {
@@ -258,12 +259,12 @@ mod tests {
         let path = folder.path().join("disk.watch");
         let mut file = begun(&path);
         let all = 40 * DAY_MINUTES;
-        assert_eq!(file.add(&minutes(all)), None);
+        assert_eq!(file.add(&minutes(0, all)), None);
         file.shorten(all * MINUTE_MS).unwrap();
         let left = spans_in(&path);
         assert!(left < all as usize, "{left}");
         assert!(WatchFile::open(&path, "disk").unwrap_err().to_string().contains("another watch writes"));
-        assert_eq!(file.add(&minutes(1)), None);
+        assert_eq!(file.add(&minutes(all, 1)), None);
         assert_eq!(spans_in(&path), left + 1);
         assert_eq!(file.history().unwrap().spans.len(), left + 1);
     }
@@ -273,7 +274,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk.watch");
         let mut file = begun(&path);
-        file.add(&minutes(DAY_MINUTES));
+        file.add(&minutes(0, DAY_MINUTES));
         file.shorten(i64::MAX / 2).unwrap();
         assert_eq!(spans_in(&path), DAY_MINUTES as usize);
     }
@@ -286,7 +287,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("disk.watch");
             let mut file = begun(&path);
-            file.add(&minutes(2));
+            file.add(&minutes(0, 2));
             if is_removed {
                 std::fs::remove_file(&path).unwrap();
             } else {
@@ -295,10 +296,10 @@ mod tests {
             if is_taken {
                 std::fs::write(&path, theirs).unwrap();
             }
-            let told = file.add(&minutes(1)).expect("the user is told");
+            let told = file.add(&minutes(2, 1)).expect("the user is told");
             assert!(told.contains(&file.path().display().to_string()), "{told}");
             assert_eq!(spans_in(file.path()), 3, "{is_removed} {is_taken}");
-            assert_eq!(file.add(&minutes(1)), None);
+            assert_eq!(file.add(&minutes(3, 1)), None);
             assert_eq!((spans_in(file.path()), file.history().unwrap().spans.len()), (4, 4));
             assert!(!is_taken || std::fs::read(&path).unwrap() == theirs);
         }
@@ -311,8 +312,8 @@ mod tests {
         let mut file = begun(&path);
         // A file that is open for reading alone stands for a full disk.
         let whole = std::mem::replace(&mut file.file, File::open(&path).unwrap());
-        assert!(file.add(&minutes(1)).is_some(), "told once");
-        assert_eq!(file.add(&minutes(1)), None);
+        assert!(file.add(&minutes(0, 1)).is_some(), "told once");
+        assert_eq!(file.add(&minutes(1, 1)), None);
         assert_eq!(file.history().unwrap().spans.len(), 2);
         let rescued = file.rescue().unwrap();
         assert_eq!(spans_in(rescued.second().unwrap()), 2);

@@ -246,9 +246,7 @@ pub struct Input {
     pub name: &'static str,
     /// Its text with so many rows.
     pub rows: Rows,
-    /// The most rows that are kept of it, whatever its length.
-    pub kept: usize,
-    /// The most of them that become steps of a Record.
+    /// The most of them that become steps of a Record, whatever its length.
     pub steps: usize,
     /// Bytes of the longest one whose memory is told.
     pub longest: f64,
@@ -264,22 +262,22 @@ pub const WALLED: &str = "fio's JSON, jobs one after another";
 const RESULT: f64 = 100e6;
 
 const fn all(name: &'static str, rows: Rows) -> Input {
-    Input { name, rows, kept: usize::MAX, steps: usize::MAX, longest: RESULT }
+    Input { name, rows, steps: usize::MAX, longest: RESULT }
 }
 
 /// A report of fio, of which no more jobs become steps.
 const fn jobs(name: &'static str, rows: Rows) -> Input {
-    Input { name, rows, kept: 100_000, steps: 4096, longest: RESULT }
+    Input { name, rows, steps: 4096, longest: RESULT }
 }
 
 /// Reports of which no more are kept than `foreign` and `explain` tell.
 const fn reports(name: &'static str, rows: Rows) -> Input {
-    Input { name, rows, kept: 1024, steps: 1024, longest: RESULT }
+    Input { name, rows, steps: 1024, longest: RESULT }
 }
 
 /// Plan and job files, and what may be one.
 const fn settings(name: &'static str, rows: Rows) -> Input {
-    Input { name, rows, kept: usize::MAX, steps: usize::MAX, longest: LONGEST_SETTINGS.0 as f64 }
+    Input { name, rows, steps: usize::MAX, longest: LONGEST_SETTINGS.0 as f64 }
 }
 
 /// All inputs. The texts of fixtures are repeated as they are: any number of reports in one file.
@@ -289,17 +287,11 @@ pub const INPUTS: [Input; 30] = [
     all("a Record of many steps", record_of_steps),
     all("a Record of many samples", record_of_samples),
     // Eleven lists of fifty values are one row here: 32 million values are read.
-    Input { name: "a Record of zeros", rows: record_of_zeros, kept: 58_200, steps: 58_200, longest: RESULT },
+    Input { name: "a Record of zeros", rows: record_of_zeros, steps: 58_200, longest: RESULT },
     all("a Record of many doubts", record_of_doubts),
     jobs("fio's JSON", fio_json),
     // Four jobs are one row here: 100,000 are kept.
-    Input {
-        name: "fio's JSON, small jobs",
-        rows: fio_json_of_small_jobs,
-        kept: 25_000,
-        steps: 1024,
-        longest: RESULT,
-    },
+    Input { name: "fio's JSON, small jobs", rows: fio_json_of_small_jobs, steps: 1024, longest: RESULT },
     jobs(WALLED, fio_json_of_walled_jobs),
     jobs("fio's JSON, servers", fio_json_of_servers),
     all("fio's JSON, many reports", |n| fixture("fio/3.33-fdatasync.json").repeat(n)),
@@ -310,7 +302,7 @@ pub const INPUTS: [Input; 30] = [
     jobs("fio's terse lines", fio_terse),
     all("ioping, many requests", ioping_requests),
     // Ten runs are one row here.
-    Input { kept: 103, steps: 103, ..reports("ioping, many runs", ioping_runs) },
+    Input { steps: 103, ..reports("ioping, many runs", ioping_runs) },
     reports("dd", |n| fixture("foreign/dd-direct.txt").repeat(n)),
     reports("DiskSpd", |n| fixture("foreign/diskspd-mix.txt").repeat(n)),
     reports("Iometer", |n| fixture("foreign/iometer.csv").repeat(n)),

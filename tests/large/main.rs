@@ -134,11 +134,6 @@ fn ways(input: &Input) -> impl Iterator<Item = &'static (&'static str, Way)> {
     })
 }
 
-/// The way goes from fio's report to another form, without a Record.
-fn of_reports(way: &str) -> bool {
-    way.starts_with("convert") && way != "convert --to record"
-}
-
 #[test]
 fn work_is_linear_in_the_input() {
     let Some(counter) = Instructions::counter() else {
@@ -178,11 +173,7 @@ fn a_hundred_megabytes_fit_into_512_mebibytes() {
             let [less, more] =
                 [&few, &many].map(|bytes| peak(|| way(bytes.clone())) as f64 - held * bytes.len() as f64);
             let a_row = (more - less) / (ROWS * TIMES - ROWS) as f64;
-            let rows = (input.longest * (ROWS * TIMES) as f64 / many.len() as f64).min(if of_reports(name) {
-                input.kept
-            } else {
-                input.steps
-            } as f64);
+            let rows = (input.longest * (ROWS * TIMES) as f64 / many.len() as f64).min(input.steps as f64);
             let whole = match *name {
                 // A page shows no more steps than that; the others are read.
                 "report" | "merge, its page" => {

@@ -102,8 +102,7 @@ fn who_shared_a_disk_is_told_and_never_judged_by_its_rate() {
     let json = bench.run(&["verdict", "r.json", "--json"]).out;
     let verdict: serde_json::Value = serde_json::from_str(&json).unwrap();
     for claim in verdict["verdict"]["claims"].as_array().unwrap() {
-        // A busy machine may name another fault first.
-        assert!(["pass", "invalid"].contains(&claim["outcome"].as_str().unwrap()), "{claim}");
+        assert_ne!(claim["outcome"], "fail", "{claim}");
     }
 }
 

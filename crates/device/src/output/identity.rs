@@ -9,7 +9,6 @@ use std::path::Path;
 
 use rustix::fs::AtFlags;
 
-use super::outputs_apart::regular;
 use crate::device::{DevNumber, FileId, held_file};
 
 /// The file that a path leads to.
@@ -18,6 +17,13 @@ pub struct FileIdentity {
     pub(super) file: Option<FileId>,
     /// The folder and the name in it.
     pub(super) name: Option<(FileId, OsString)>,
+}
+
+/// The regular file behind a descriptor, if it is one.
+pub(super) fn regular(descriptor: impl AsFd) -> Option<FileIdentity> {
+    let file = File::from(descriptor.as_fd().try_clone_to_owned().ok()?);
+    let about = file.metadata().ok().filter(Metadata::is_file)?;
+    Some(FileIdentity { file: Some(inode(&about)), name: None })
 }
 
 impl FileIdentity {

@@ -6,16 +6,9 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::destination::OutputPlace;
-use super::identity::{FileIdentity, inode};
+use super::identity::{FileIdentity, inode, regular};
 use super::{OutputError, OutputFile};
 use crate::device::{DevNumber, FileId, held_file};
-
-/// The regular file behind a descriptor, if it is one.
-pub(super) fn regular(descriptor: impl AsFd) -> Option<FileIdentity> {
-    let file = File::from(descriptor.as_fd().try_clone_to_owned().ok()?);
-    let about = file.metadata().ok().filter(Metadata::is_file)?;
-    Some(FileIdentity { file: Some(inode(&about)), name: None })
-}
 
 /// Refuses outputs that are the same file as another output, as one of `others` (inputs and targets, with the words to name them by),
 /// or as a file that the shell has redirected standard output or error to; and those that replace a file which is no output of their kind.

@@ -8,7 +8,7 @@
 use super::cause_case::{CauseCase, Change};
 use super::cause_row::answered;
 use super::control;
-use super::trial::{Compared, quota_starts, rate_of_quotas};
+use super::trial::{TrialComparison, quota_starts, rate_of_quotas};
 use crate::facts::{interval_of, mean_rate};
 use crate::thresholds::LEAST_BURST;
 use volproof_base::sample::PER_SECOND;
@@ -40,10 +40,10 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let first_per_second = after_rest(case)?;
     let before = against_before(case, first_per_second);
-    let control = control::done(case).filter(|_| before == Compared::Yes);
+    let control = control::done(case).filter(|_| before == TrialComparison::Yes);
     let compared = match control {
         Some(step) => against(first_per_second, end_of(&bins(step, false))),
-        None if before == Compared::Yes => return None,
+        None if before == TrialComparison::Yes => return None,
         None => before,
     };
     let after = control::trial(case).filter(|_| control.is_some());
@@ -56,7 +56,7 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
 /// The first seconds after the rest were faster than the load before it.
 pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
     let first_per_second = after_rest(case);
-    first_per_second.is_some_and(|first| against_before(case, first) == Compared::Yes)
+    first_per_second.is_some_and(|first| against_before(case, first) == TrialComparison::Yes)
 }
 
 /// The rate of the first seconds after the rest.
@@ -69,7 +69,7 @@ fn after_rest(case: &CauseCase<'_>) -> Option<f64> {
     Some(mean_rate(last.map_or(&counts[..FIRST], |last| &counts[first..last])))
 }
 
-fn against_before(case: &CauseCase<'_>, first_per_second: f64) -> Compared {
+fn against_before(case: &CauseCase<'_>, first_per_second: f64) -> TrialComparison {
     let base = case.base_trial();
     let varies_to = base.interval.map_or(f64::INFINITY, |(_, high)| high);
     against(first_per_second, (base.ios_per_second, varies_to))
@@ -82,9 +82,9 @@ fn end_of(counts: &[u64]) -> (f64, f64) {
 }
 
 /// The first seconds after the rest are faster than a rate, beyond what that varies by itself.
-fn against(first_per_second: f64, (rate, varies_to): (f64, f64)) -> Compared {
+fn against(first_per_second: f64, (rate, varies_to): (f64, f64)) -> TrialComparison {
     if first_per_second <= (1.0 + LEAST_BURST) * rate {
-        return Compared::No;
+        return TrialComparison::No;
     }
-    if first_per_second > varies_to { Compared::Yes } else { Compared::Open }
+    if first_per_second > varies_to { TrialComparison::Yes } else { TrialComparison::Open }
 }

@@ -8,7 +8,7 @@
 
 use super::cause_case::{CauseCase, Change};
 use super::cause_row::answered;
-use super::trial::{Compared, same};
+use super::trial::{TrialComparison, same};
 use super::{control, slow_volume, sold_as, this_machine};
 use crate::saturating_depth::MOST_BYTES;
 use crate::thresholds::LOADS_APART;
@@ -59,8 +59,8 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     if !sizes.is_at_limit() {
         sizes = Sizes::beside(case, control::trial(case)?)?;
     }
-    let compared = if waits(case) { sizes.at_limit() } else { Compared::No };
-    let evidence = (compared == Compared::Yes).then(|| limit(case, &sizes));
+    let compared = if waits(case) { sizes.at_limit() } else { TrialComparison::No };
+    let evidence = (compared == TrialComparison::Yes).then(|| limit(case, &sizes));
     let trials = [sizes.smaller, Some(sizes.base), sizes.larger].into_iter().flatten().collect();
     Some(answered(Cause::Cap, compared, trials, evidence))
 }
@@ -87,26 +87,27 @@ impl Sizes {
     }
 
     /// Under a limit on I/Os smaller blocks come as often. Where no smaller size is possible, the larger one tells.
-    fn same_ios(&self) -> Compared {
+    fn same_ios(&self) -> TrialComparison {
         let other = self.smaller.as_ref().or(self.larger.as_ref());
-        other.map_or(Compared::No, |other| same(|trial| trial.ios_per_second, other, &self.base))
+        other.map_or(TrialComparison::No, |other| same(|trial| trial.ios_per_second, other, &self.base))
     }
 
     /// Under a limit on bytes larger blocks carry as many. Where no larger size is possible, the smaller one tells.
-    fn same_bytes(&self) -> Compared {
+    fn same_bytes(&self) -> TrialComparison {
         let other = self.larger.as_ref().or(self.smaller.as_ref());
-        other.map_or(Compared::No, |other| same(|trial| trial.bytes_per_second, other, &self.base))
+        other.map_or(TrialComparison::No, |other| same(|trial| trial.bytes_per_second, other, &self.base))
     }
 
     /// Whether one of them stays the same.
-    fn at_limit(&self) -> Compared {
+    fn at_limit(&self) -> TrialComparison {
         let both = [self.same_ios(), self.same_bytes()];
-        let likeliest = [Compared::Yes, Compared::Open].into_iter().find(|answer| both.contains(answer));
-        likeliest.unwrap_or(Compared::No)
+        let likeliest =
+            [TrialComparison::Yes, TrialComparison::Open].into_iter().find(|answer| both.contains(answer));
+        likeliest.unwrap_or(TrialComparison::No)
     }
 
     fn is_at_limit(&self) -> bool {
-        self.at_limit() == Compared::Yes
+        self.at_limit() == TrialComparison::Yes
     }
 }
 
@@ -120,7 +121,7 @@ fn waits(case: &CauseCase<'_>) -> bool {
 
 /// The limit, and the volumes of the catalogue that are sold with it.
 fn limit(case: &CauseCase<'_>, sizes: &Sizes) -> CauseEvidence {
-    let counts_bytes = sizes.same_ios() != Compared::Yes;
+    let counts_bytes = sizes.same_ios() != TrialComparison::Yes;
     let per_second = if counts_bytes { sizes.base.bytes_per_second } else { sizes.base.ios_per_second };
     let is_missed = case.claim.outcome == Outcome::Fail;
     let sold_as = if is_missed {

@@ -1,6 +1,6 @@
 //! The rows of the table of causes.
 
-use super::trial::Compared;
+use super::trial::TrialComparison;
 use volproof_record::{Cause, CauseEvidence, CauseFinding, CauseRow, CauseTrial};
 
 /// A row without evidence.
@@ -15,14 +15,14 @@ pub(super) fn found(
     trials: Vec<CauseTrial>,
     evidence: Option<CauseEvidence>,
 ) -> CauseRow {
-    let compared = if is_shown { Compared::Yes } else { Compared::No };
+    let compared = if is_shown { TrialComparison::Yes } else { TrialComparison::No };
     answered(cause, compared, trials, evidence)
 }
 
 /// A row of an experiment whose intervals may leave it open.
 pub(super) fn answered(
     cause: Cause,
-    compared: Compared,
+    compared: TrialComparison,
     trials: Vec<CauseTrial>,
     evidence: Option<CauseEvidence>,
 ) -> CauseRow {

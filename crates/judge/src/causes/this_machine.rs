@@ -8,7 +8,7 @@
 use super::cause_case::{CauseCase, Change};
 use super::cause_row::{answered, found};
 use super::control;
-use super::trial::{Compared, above, is_above};
+use super::trial::{TrialComparison, above, is_above};
 use crate::doubts::generator_limited::is_saturated;
 use volproof_plan::Step;
 use volproof_record::{Cause, CauseEvidence, CauseRow, CauseTrial, NotTried};
@@ -63,16 +63,16 @@ pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
 
 /// One worker more gives a higher rate than the load that decides, before it and after it.
 pub(super) fn grows_with_workers(case: &CauseCase<'_>) -> bool {
-    growth(case) == Compared::Yes
+    growth(case) == TrialComparison::Yes
 }
 
-fn growth(case: &CauseCase<'_>) -> Compared {
-    let Some(worker) = case.trial(Cause::ThisMachine, Change::Worker) else { return Compared::No };
+fn growth(case: &CauseCase<'_>) -> TrialComparison {
+    let Some(worker) = case.trial(Cause::ThisMachine, Change::Worker) else { return TrialComparison::No };
     let before = above(&worker, &case.base_trial());
-    if before != Compared::Yes {
+    if before != TrialComparison::Yes {
         return before;
     }
-    control::trial(case).map_or(Compared::No, |control| above(&worker, &control))
+    control::trial(case).map_or(TrialComparison::No, |control| above(&worker, &control))
 }
 
 /// One worker more was faster than the load before it.

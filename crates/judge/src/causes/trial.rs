@@ -54,48 +54,48 @@ fn once_filled(bins: &[u64], latency_ns: f64) -> &[u64] {
 
 /// The answer of a comparison of two trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Compared {
+pub(super) enum TrialComparison {
     Yes,
     No,
     /// Their intervals allow both.
     Open,
 }
 
-impl From<Compared> for CauseFinding {
-    fn from(compared: Compared) -> CauseFinding {
+impl From<TrialComparison> for CauseFinding {
+    fn from(compared: TrialComparison) -> CauseFinding {
         match compared {
-            Compared::Yes => CauseFinding::Shown,
-            Compared::No => CauseFinding::Excluded,
-            Compared::Open => CauseFinding::NotDecided,
+            TrialComparison::Yes => CauseFinding::Shown,
+            TrialComparison::No => CauseFinding::Excluded,
+            TrialComparison::Open => CauseFinding::NotDecided,
         }
     }
 }
 
 /// A rate is above another one: by more than the same rate, and their intervals are apart.
 pub(super) fn is_above(trial: &CauseTrial, other: &CauseTrial) -> bool {
-    above(trial, other) == Compared::Yes
+    above(trial, other) == TrialComparison::Yes
 }
 
 /// Whether a rate is above another one. Open where it is, and their intervals are not apart.
-pub(super) fn above(trial: &CauseTrial, other: &CauseTrial) -> Compared {
+pub(super) fn above(trial: &CauseTrial, other: &CauseTrial) -> TrialComparison {
     if trial.ios_per_second <= (1.0 + SAME_RATE) * other.ios_per_second {
-        return Compared::No;
+        return TrialComparison::No;
     }
     match (trial.interval, other.interval) {
-        (Some((low, _)), Some((_, high))) if low > high => Compared::Yes,
-        _ => Compared::Open,
+        (Some((low, _)), Some((_, high))) if low > high => TrialComparison::Yes,
+        _ => TrialComparison::Open,
     }
 }
 
 /// Whether two rates are the same: within 3 %. Open where they are not, and their intervals allow it.
-pub(super) fn same(rate: fn(&CauseTrial) -> f64, a: &CauseTrial, b: &CauseTrial) -> Compared {
+pub(super) fn same(rate: fn(&CauseTrial) -> f64, a: &CauseTrial, b: &CauseTrial) -> TrialComparison {
     let ratio = rate(a) / rate(b);
     if (ratio - 1.0).abs() <= SAME_RATE {
-        return Compared::Yes;
+        return TrialComparison::Yes;
     }
     let [(low_a, high_a), (low_b, high_b)] = [a, b].map(spread);
     let may_be_same = ratio * low_a / high_b <= 1.0 + SAME_RATE && ratio * high_a / low_b >= 1.0 - SAME_RATE;
-    if may_be_same { Compared::Open } else { Compared::No }
+    if may_be_same { TrialComparison::Open } else { TrialComparison::No }
 }
 
 /// The ends of the interval of a rate, as parts of that.
@@ -161,15 +161,15 @@ mod tests {
         };
         let rate = |t: &CauseTrial| t.ios_per_second;
         for (b, spread, is_same, is_above) in [
-            (100.0, 0.01, Compared::Yes, Compared::No),
-            (102.0, 0.0, Compared::Yes, Compared::No),
-            (110.0, 0.01, Compared::No, Compared::Yes),
-            (110.0, 0.06, Compared::Open, Compared::Open),
-            (150.0, 0.06, Compared::No, Compared::Yes),
+            (100.0, 0.01, TrialComparison::Yes, TrialComparison::No),
+            (102.0, 0.0, TrialComparison::Yes, TrialComparison::No),
+            (110.0, 0.01, TrialComparison::No, TrialComparison::Yes),
+            (110.0, 0.06, TrialComparison::Open, TrialComparison::Open),
+            (150.0, 0.06, TrialComparison::No, TrialComparison::Yes),
         ] {
             let (a, b) = (trial(100.0, spread), trial(b, spread));
             assert_eq!((same(rate, &a, &b), same(rate, &b, &a)), (is_same, is_same), "{b:?}");
-            assert_eq!((above(&b, &a), above(&a, &b)), (is_above, Compared::No), "{b:?}");
+            assert_eq!((above(&b, &a), above(&a, &b)), (is_above, TrialComparison::No), "{b:?}");
         }
     }
 }

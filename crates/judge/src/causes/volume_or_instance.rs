@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use super::cause_case::{CauseCase, Change};
 use super::cause_row::answered;
 use super::control;
-use super::trial::{Compared, above, is_above, part_of, rate_of_quotas};
+use super::trial::{TrialComparison, above, is_above, part_of, rate_of_quotas};
 use crate::facts::interval_of;
 use crate::promised_rates::PromisedRates;
 use volproof_plan::Step;
@@ -43,7 +43,7 @@ pub(super) fn next(case: &CauseCase<'_>) -> Option<Step> {
 pub(super) fn row(case: &CauseCase<'_>) -> Option<CauseRow> {
     let pairs = beside_and_alone(case, case.base)?;
     let mut does_more = more_alone(&pairs);
-    if does_more == Compared::Yes {
+    if does_more == TrialComparison::Yes {
         does_more = more_alone(&beside_and_alone(case, control::done(case)?)?);
     }
     let trials = std::iter::once(case.base_trial()).chain(pairs.into_iter().flatten()).collect();
@@ -77,13 +77,14 @@ fn misses_by_itself(case: &CauseCase<'_>, place: usize, alone: &CauseTrial) -> b
 
 /// A volume did more alone than beside the others before.
 pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
-    beside_and_alone(case, case.base).is_some_and(|pairs| more_alone(&pairs) == Compared::Yes)
+    beside_and_alone(case, case.base).is_some_and(|pairs| more_alone(&pairs) == TrialComparison::Yes)
 }
 
-fn more_alone(pairs: &[[CauseTrial; 2]]) -> Compared {
-    let answers: Vec<Compared> = pairs.iter().map(|[beside, alone]| above(alone, beside)).collect();
-    let likeliest = [Compared::Yes, Compared::Open].into_iter().find(|answer| answers.contains(answer));
-    likeliest.unwrap_or(Compared::No)
+fn more_alone(pairs: &[[CauseTrial; 2]]) -> TrialComparison {
+    let answers: Vec<TrialComparison> = pairs.iter().map(|[beside, alone]| above(alone, beside)).collect();
+    let likeliest =
+        [TrialComparison::Yes, TrialComparison::Open].into_iter().find(|answer| answers.contains(answer));
+    likeliest.unwrap_or(TrialComparison::No)
 }
 
 /// Each of the volumes beside the others in a step, and alone; none before all of them are measured alone.

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::entry::{BlockTable, Procedure, Provider, Volume};
+use super::guarantee::Guarantee;
 use super::instance_entry::{InstanceExample, InstanceFamily};
 use crate::data_file::{DataFileError, parse, text_of, without_faults};
 
@@ -48,6 +49,12 @@ impl Catalogue {
                 .expect("a test parses it")
         });
         &PARSED
+    }
+
+    /// What the same words of a provider grant in this catalogue.
+    pub(super) fn guarantee_in(&self, words: &str) -> Option<&Guarantee> {
+        let same = self.volumes.iter().find(|volume| volume.consistency.as_deref() == Some(words))?;
+        same.guarantee.as_ref()
     }
 
     /// The shipped catalogue with a user's entries on top.

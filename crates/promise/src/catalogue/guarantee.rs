@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::catalogue_file::Catalogue;
-
 /// A figure that a guarantee is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -31,13 +29,6 @@ impl Guarantee {
     /// The parts of the figures that words may grant: a second of a run counts from nine tenths of the figure on.
     const LEVELS: [f64; 2] = [0.9, 1.0];
 
-    /// The guarantee that the shipped catalogue reads in the same words.
-    pub(super) fn of_words(words: &str) -> Option<&'static Guarantee> {
-        let volumes = &Catalogue::shipped().volumes;
-        let same = volumes.iter().find(|v| v.consistency.as_deref() == Some(words))?;
-        same.guarantee.as_ref()
-    }
-
     /// What is wrong with it.
     pub(super) fn fault(&self) -> Option<String> {
         if self.of.is_empty() {
@@ -54,6 +45,7 @@ impl Guarantee {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::Catalogue;
 
     /// The words for a guarantee, as providers write them.
     fn sentence(guarantee: &Guarantee) -> String {
@@ -81,14 +73,14 @@ mod tests {
             assert_eq!(first, sentence(guarantee), "{}", volume.id());
             // Less than the figure is granted by words alone.
             assert_eq!(guarantee.level < 1.0, words.contains("at least"), "{}", volume.id());
-            assert_eq!(Guarantee::of_words(words), Some(guarantee), "{}", volume.id());
+            assert_eq!(Catalogue::shipped().guarantee_in(words), Some(guarantee), "{}", volume.id());
         }
         assert!(seen >= 12, "{seen}");
     }
 
     #[test]
     fn unknown_words_grant_nothing() {
-        assert_eq!(Guarantee::of_words("most of the time"), None);
-        assert_eq!(Guarantee::of_words("figures are 'up to'"), None);
+        assert_eq!(Catalogue::shipped().guarantee_in("most of the time"), None);
+        assert_eq!(Catalogue::shipped().guarantee_in("figures are 'up to'"), None);
     }
 }

@@ -253,7 +253,7 @@ mod tests {
             found("premium", None).contains("azure:Premium_LRS")
                 && found("premium", None).contains("tencent:")
         );
-        assert!(found("gp3", Some("july")).contains("write 2018"));
+        assert!(found("gp3", Some("july")).contains("write `--at 2018`"));
         assert!(found("gp3@2023", Some("2024")).contains("already names an edition"));
     }
 

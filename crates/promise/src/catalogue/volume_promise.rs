@@ -236,7 +236,8 @@ impl VolumePromise {
     /// What the provider promises of time for a figure. Words without figures, such as those of old Records, are read as the catalogue does.
     pub fn guarantee_of(&self, figure: GuaranteedFigure) -> Option<&Guarantee> {
         let words = self.consistency.as_deref();
-        let known = self.guarantee.as_ref().or_else(|| words.and_then(Guarantee::of_words));
+        let in_words = || Catalogue::shipped().guarantee_in(words?);
+        let known = self.guarantee.as_ref().or_else(in_words);
         known.filter(|guarantee| guarantee.of.contains(&figure))
     }
 
