@@ -1,12 +1,10 @@
 //! Whether outputs are apart from each other, from inputs and targets, and from the standard streams.
 
-use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::destination::OutputPlace;
-use super::identity::{FileIdentity, inode, regular};
+use super::identity::{FileIdentity, regular};
 use super::{OutputError, OutputFile};
 use crate::device::{DevNumber, FileId, held_file};
 
