@@ -165,7 +165,7 @@ pub fn volproof(rig: &Rig, within: &[&str], args: &[&OsStr]) -> (Option<i32>, St
 /// The program did what it was told. A load of some milliseconds need not have measured anything.
 pub fn done((code, said): &(Option<i32>, String)) -> bool {
     // 6: it measured, and its figures show no volume, as those of a sweep of 50 ms a point may.
-    matches!(code, Some(0 | 6)) || said.contains("Nothing was measured")
+    matches!(code, Some(0 | 6)) || said.contains("Nothing was measured") || said.contains("[no I/O of ")
 }
 
 pub fn words<'a>(line: &'a str, target: &'a OsStr) -> Vec<&'a OsStr> {

