@@ -16,7 +16,7 @@ use volproof_record::{ReportForm, ReportProgram};
 /// The figures of a disk in one table, by the name of their column.
 type Row = BTreeMap<String, f64>;
 
-/// Tables that are further apart than so many intervals, and by a second more, have a time between them of which nothing is known.
+/// Tables that are further apart than so many intervals, and by a second more, have a time without data between them.
 const GAP: i128 = 2;
 const SECOND: i128 = 1_000_000_000;
 
@@ -89,7 +89,7 @@ pub struct DiskSeries {
 pub struct DiskTable {
     /// What the disk did.
     pub activity: DiskActivity,
-    /// The time between the table before and this one of which the log tells nothing.
+    /// The time without data between the table before and this one.
     pub unknown_before: Nanos,
 }
 
@@ -104,13 +104,17 @@ pub fn disk_series(text: &[u8]) -> Vec<DiskSeries> {
             reader.seen
         }
     };
+    let interval = seen.interval();
     let mut series = Vec::new();
     for (disk, rows) in &seen.disks {
         let mut tables = Vec::new();
         let mut before = None;
         for (number, row) in rows.iter().filter(|(number, _)| !seen.is_first(*number)) {
-            let unknown_before = before.map_or(Nanos(0), |before| seen.unknown_between(before, *number));
-            tables.push(DiskTable { activity: counts_of(&[row], seen.interval()), unknown_before });
+            let unknown_before = match (before, interval) {
+                (Some(before), Some(interval)) => seen.unknown_between(before, *number, interval),
+                _ => Nanos(0),
+            };
+            tables.push(DiskTable { activity: counts_of(&[row], interval), unknown_before });
             before = Some(*number);
         }
         series.push(DiskSeries { disk: disk.clone(), tables });
@@ -161,9 +165,8 @@ impl IostatTables {
         u64::try_from(median).ok().filter(|length| *length > 0).map(Nanos)
     }
 
-    /// The time between two tables of which nothing is known.
-    fn unknown_between(&self, before: usize, number: usize) -> Nanos {
-        let Some(interval) = self.interval() else { return Nanos(0) };
+    /// The time without data between two tables, which have this interval.
+    fn unknown_between(&self, before: usize, number: usize, interval: Nanos) -> Nanos {
         let (interval, times) = (i128::from(interval.0), &self.times);
         let apart = times[number].as_nanosecond() - times[before].as_nanosecond();
         if apart <= GAP * interval + SECOND {
