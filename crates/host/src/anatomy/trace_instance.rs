@@ -65,7 +65,7 @@ impl TraceInstance {
         let lock = {
             let _all = lock_instances(&instances)?;
             fs::create_dir(&folder).map_err(|e| named(&folder, &e))?;
-            let lock = File::open(&folder)?;
+            let lock = File::open(&folder).inspect_err(|_| drop(fs::remove_dir(&folder)))?;
             // Without locks an instance is never taken for a leftover.
             let _ = locked_until(&lock, Instant::now());
             lock
