@@ -100,10 +100,7 @@ impl Sizes {
 
     /// Whether one of them stays the same.
     fn at_limit(&self) -> TrialComparison {
-        let both = [self.same_ios(), self.same_bytes()];
-        let likeliest =
-            [TrialComparison::Yes, TrialComparison::Open].into_iter().find(|answer| both.contains(answer));
-        likeliest.unwrap_or(TrialComparison::No)
+        TrialComparison::of_any(&[self.same_ios(), self.same_bytes()])
     }
 
     fn is_at_limit(&self) -> bool {

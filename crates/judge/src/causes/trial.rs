@@ -61,6 +61,16 @@ pub(super) enum TrialComparison {
     Open,
 }
 
+impl TrialComparison {
+    /// The answer of several comparisons: one of them is enough.
+    pub(super) fn of_any(answers: &[TrialComparison]) -> TrialComparison {
+        if answers.contains(&TrialComparison::Yes) {
+            return TrialComparison::Yes;
+        }
+        if answers.contains(&TrialComparison::Open) { TrialComparison::Open } else { TrialComparison::No }
+    }
+}
+
 impl From<TrialComparison> for CauseFinding {
     fn from(compared: TrialComparison) -> CauseFinding {
         match compared {

@@ -82,9 +82,7 @@ pub(super) fn needs_control(case: &CauseCase<'_>) -> bool {
 
 fn more_alone(pairs: &[[CauseTrial; 2]]) -> TrialComparison {
     let answers: Vec<TrialComparison> = pairs.iter().map(|[beside, alone]| above(alone, beside)).collect();
-    let likeliest =
-        [TrialComparison::Yes, TrialComparison::Open].into_iter().find(|answer| answers.contains(answer));
-    likeliest.unwrap_or(TrialComparison::No)
+    TrialComparison::of_any(&answers)
 }
 
 /// Each of the volumes beside the others in a step, and alone; none before all of them are measured alone.
