@@ -3,18 +3,17 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::{CWD, OFlags, fcntl_setfl};
 
 use super::chain;
 use super::command_outputs::spares_inputs;
 use volproof_base::file_lock::locked_until;
 use volproof_base::regular_file::open_regular;
-use volproof_device::output::{MisplacedOutput, OutputFile};
+use volproof_device::output::{MisplacedOutput, OutputFile, has_name};
 use volproof_watch::{MAGIC, WatchFrame, WatchHistory, WatchSpan};
 
 /// The most bytes that wait for room on the disk: minutes of a month.
@@ -209,8 +208,7 @@ fn opened(path: &Path) -> anyhow::Result<File> {
 
 /// Whether a path leads to an open file, and no link does.
 fn is_at(file: &File, path: &Path) -> bool {
-    let own = file.metadata();
-    matches!((own, path.symlink_metadata()), (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
+    has_name(file, CWD, path.as_os_str())
 }
 
 /// The sum of what a file holds.
@@ -296,7 +294,7 @@ mod tests {
             if is_taken {
                 std::fs::write(&path, theirs).unwrap();
             }
-            let told = file.add(&minutes(2, 1)).expect("the user is told");
+            let told = file.add(&minutes(2, 1)).expect("a remark for the user");
             assert!(told.contains(&file.path().display().to_string()), "{told}");
             assert_eq!(spans_in(file.path()), 3, "{is_removed} {is_taken}");
             assert_eq!(file.add(&minutes(3, 1)), None);

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -68,7 +68,7 @@ fn distinct(about: &Metadata) -> Option<FileId> {
 }
 
 /// Whether an open file has this name in a folder.
-pub fn has_name(file: &File, folder: &OwnedFd, name: &OsStr) -> bool {
+pub fn has_name(file: &File, folder: impl AsFd, name: &OsStr) -> bool {
     let there = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
     matches!((file.metadata(), there), (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.st_dev, b.st_ino))
 }

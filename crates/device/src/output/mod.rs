@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 pub use content::Content;
 pub use destination::{holds_data, make_folder, try_new_folder};
-pub use identity::{FileIdentity, LINKS};
+pub use identity::{FileIdentity, LINKS, has_name};
 pub use kind::OutputKind;
 pub use output_error::OutputError;
 pub use output_file::OutputFile;
