@@ -1,4 +1,23 @@
-//! Names of other tools and everyday words, with the options and commands of ours that are meant by them.
+//! Names of other tools and everyday words, with the options and commands of ours that are meant by them; and what a word of ours is the name of.
+
+use volproof_course::suites;
+use volproof_promise::catalogue::catalogue_file::Catalogue;
+use volproof_promise::fit::FitCatalogue;
+
+/// Whether a word is the name of a suite.
+pub(super) fn is_suite(word: &str) -> bool {
+    suites::names().iter().any(|suite| suite == word)
+}
+
+/// Whether a word is a volume type of the catalogue.
+pub(super) fn is_volume_type(word: &str) -> bool {
+    Catalogue::shipped().find(word, None).is_ok()
+}
+
+/// Whether a word is an application that has loads.
+pub(super) fn is_application(word: &str) -> bool {
+    FitCatalogue::shipped().application(word).is_ok()
+}
 
 /// Names that no option has, and the options that are meant by them; of those a command has.
 pub(super) const OPTIONS: [(&[&str], &[&str]); 17] = [

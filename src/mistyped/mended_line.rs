@@ -1,6 +1,6 @@
 //! The command line that a user most likely meant: his own words, mended one after another until they parse.
 //!
-//! Consent to overwrite is never put into a line: whoever gives it types it.
+//! Consent to overwrite is never put into a line: the user types it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +8,9 @@ use std::path::Path;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command, Parser};
 
-use super::known_words::{COMMANDS, CONSENT, INSTEAD, Instead, OPTIONS, VALUES};
+use super::known_words::{
+    COMMANDS, CONSENT, INSTEAD, Instead, OPTIONS, VALUES, is_application, is_suite, is_volume_type,
+};
 use super::our_commands::{argument, measures, shown_commands, words_of};
 use super::typed_file::holds_result;
 use crate::cli::Cli;
@@ -18,8 +20,6 @@ use volproof_base::shell_word::shell;
 use volproof_base::unit::{Bytes, Nanos};
 use volproof_course::suite_options::as_suite;
 use volproof_plan::PRESETS;
-use volproof_promise::catalogue::catalogue_file::Catalogue;
-use volproof_promise::fit::FitCatalogue;
 
 /// A line with more mistakes is not mended.
 const MOST_MENDS: usize = 16;
@@ -181,10 +181,9 @@ fn without_surplus(mut words: Vec<String>, typed: &str, cli: &Command) -> Option
     let place = (2..words.len()).rfind(|place| words[*place] == typed)?;
     let command = words[place_of_command(&words, cli)?].clone();
     let joined = format!("{}:{typed}", words[place - 1]);
-    let is_type = |name: &str| Catalogue::shipped().find(name, None).is_ok();
     let option = match command.as_str() {
         "slo" if typed.parse::<Nanos>().is_ok() => Some("--p99"),
-        "promise" if is_type(&joined) => {
+        "promise" if is_volume_type(&joined) => {
             words.splice(place - 1..=place, [joined]);
             return Some(words);
         }
@@ -284,13 +283,13 @@ fn with_known_command(mut words: Vec<String>, typed: &str, cli: &Command) -> Opt
         in_place(&mut words, &own);
     } else if let Some(preset) = preset_like(typed) {
         behind(&mut words, "run", "--preset", preset);
-    } else if volproof_course::suites::names().iter().any(|suite| suite == typed) {
+    } else if is_suite(typed) {
         in_place(&mut words, &["suite", typed]);
-    } else if FitCatalogue::shipped().application(typed).is_ok() {
+    } else if is_application(typed) {
         behind(&mut words, "fit", "--for", typed);
     } else if Path::new(typed).exists() {
         in_place(&mut words, &[command_for(Path::new(typed)), typed]);
-    } else if Catalogue::shipped().find(typed, None).is_ok() {
+    } else if is_volume_type(typed) {
         in_place(&mut words, &["promise", typed]);
     } else {
         let near = nearest(typed, names())?;

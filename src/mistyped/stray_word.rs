@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 
+use super::known_words::{is_application, is_suite, is_volume_type};
 use super::mended_line::{advice, begins_with_dash, mistake_in, plain_words, preset_like};
 use super::our_commands::example_with;
 use super::typed_file::{holds_job, holds_result};
 use crate::cli::{Cli, CliCommand};
 use volproof_base::unit::{Bytes, Nanos};
-use volproof_promise::catalogue::catalogue_file::Catalogue;
-use volproof_promise::fit::FitCatalogue;
 use volproof_report::layout::wrap;
 
 /// What a word means instead of a target, and the line that says so.
@@ -72,10 +71,6 @@ fn targets(command: &CliCommand) -> &[PathBuf] {
     }
 }
 
-fn is_suite(name: &str) -> bool {
-    volproof_course::suites::names().iter().any(|suite| suite == name)
-}
-
 /// A suite behind its target: the name comes first.
 fn swapped_suite(first: &str, place: usize, words: &[String]) -> Option<OtherReading> {
     let name_place = (2..place).find(|place| words[*place] == first)?;
@@ -123,19 +118,18 @@ fn as_word(typed: &str, place: usize, words: &[String]) -> Option<OtherReading> 
         let why = format!("a switch takes its value behind an equals sign, such as {before}={typed}");
         return mistake_in(&line).is_none().then_some(OtherReading { why, words: line });
     }
-    let is_type = |name: &str| Catalogue::shipped().find(name, None).is_ok();
     let joined = format!("{before}:{typed}");
-    if place > 2 && words[place - 2] == "--promise" && is_type(&joined) {
+    if place > 2 && words[place - 2] == "--promise" && is_volume_type(&joined) {
         let why = "a type stands behind its provider and a colon";
         return Some(OtherReading { why: why.into(), words: with(place - 1, &[&joined]) });
     }
     let (why, option, value) = if typed.parse::<Bytes>().is_ok() && has("--promise") {
         ("the capacity of the volume stands behind --volume-size", "--volume-size", typed)
-    } else if is_type(typed) {
+    } else if is_volume_type(typed) {
         ("a volume type stands behind --promise", "--promise", typed)
     } else if let Some(preset) = preset_like(typed) {
         ("a preset stands behind --preset", "--preset", preset)
-    } else if FitCatalogue::shipped().application(typed).is_ok() {
+    } else if is_application(typed) {
         let option = if words[1] == "fit" { "--for" } else { "--fit" };
         ("an application stands behind its option", option, typed)
     } else if is_suite(typed) {
