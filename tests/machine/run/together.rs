@@ -102,7 +102,9 @@ fn who_shared_a_disk_is_told_and_never_judged_by_its_rate() {
     let json = bench.run(&["verdict", "r.json", "--json"]).out;
     let verdict: serde_json::Value = serde_json::from_str(&json).unwrap();
     for claim in verdict["verdict"]["claims"].as_array().unwrap() {
-        assert_ne!(claim["outcome"], "fail", "{claim}");
+        // A busy machine may name another fault first. Steps of a few seconds that gave the rate are asked for alone, for a minute.
+        let is_short = claim["outcome"] == "inconclusive" && claim["basis"] == "too-short";
+        assert!(is_short || ["pass", "invalid"].contains(&claim["outcome"].as_str().unwrap()), "{claim}");
     }
 }
 
