@@ -42,7 +42,7 @@ pub(super) fn checks(suite: &SuiteAnswer) -> String {
     suite.checks.iter().map(|check| of_check(check, said(check))).collect()
 }
 
-/// The checks, each with what was seen; what it tests and its source are told with `--details`.
+/// The checks, each with what was seen; `--details` prints what it tests and its source.
 pub(super) fn short_checks(suite: &SuiteAnswer) -> String {
     let mut out = String::from("\n");
     for check in &suite.checks {

@@ -59,9 +59,9 @@ impl DemandMoment {
 /// What an application asked of a volume.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
-    /// The moments of which something is known, one after the other. A volume earns no credits in between.
+    /// The moments with data, one after the other. A volume earns no credits in between.
     pub moments: Vec<DemandMoment>,
-    /// The time between them of which nothing is known, in seconds.
+    /// The time without data between them, in seconds.
     pub unknown_seconds: f64,
     /// Why more may have been asked for than the moments show.
     pub lower_bounds: Vec<String>,
@@ -74,7 +74,7 @@ pub struct Demand {
 pub struct DemandSummary {
     /// Time that it covers.
     pub seconds: f64,
-    /// Time in between of which nothing is known.
+    /// Time without data in between.
     pub unknown_seconds: f64,
     /// Length of a sample: of half of the time with a demand it is no shorter.
     pub moment_seconds: f64,

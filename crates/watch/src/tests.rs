@@ -379,7 +379,7 @@ fn a_span_belongs_to_the_start_before_it() {
     let history = WatchHistory::read(&written(&both)).unwrap();
     let answer = WatchAnswer::of_history(&history);
     assert_eq!((answer.owed, answer.account), (MinuteAccount::default(), None), "none under the promise");
-    assert_eq!(answer.total.account.with_demand, 1440, "they are told all the same");
+    assert_eq!(answer.total.account.with_demand, 1440, "they are counted all the same");
     let ten_days = 10 * 86_400_000;
     let later = frames(&file(7, 1, true, &[])).into_iter().map(|frame| match frame {
         WatchFrame::Span(mut span) => {

@@ -205,7 +205,7 @@ impl WatchHistory {
         let mut put = |frame: WatchFrame| bytes.extend(frame.encode());
         // The first frame is a start.
         put(WatchFrame::Header(Box::new(starts().next().map_or(&self.header, |(header, _)| header).clone())));
-        // A clock that was set is told before the moments that come twice.
+        // The note of a clock that was set stands before the moments that come twice.
         let late = self.notes.len().saturating_sub(MOST_NOTES);
         self.notes[late..].iter().for_each(|note| put(WatchFrame::Note(*note)));
         let mut first = 0;
